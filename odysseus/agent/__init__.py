@@ -1,0 +1,1 @@
+"""The loop that turns one request into model rounds. Knows providers, never sockets."""

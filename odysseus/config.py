@@ -1,0 +1,191 @@
+"""Settings: config.toml, then environment variables, then flags, to frozen dataclasses.
+
+One wrong setting is one ConfigError that names its full key. Knows the shape of the settings, not who uses them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta, Struct, field
+
+from odysseus.errors import ConfigError
+
+Seconds = Annotated[float, Meta(gt=0)]
+EndpointId = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+EndpointKind = Literal["local", "openai"]
+
+
+class ServerConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """[server]: where it listens, where it keeps its data, and the limits of a run."""
+
+    host: str = "127.0.0.1"
+    port: Annotated[int, Meta(ge=0, le=65535)] = 8000
+    allowed_hosts: tuple[str, ...] = ()
+    data: str = "data"
+    heartbeat: Seconds = 10.0
+    send_timeout: Seconds = 60.0
+    replay_seconds: Seconds = 180.0
+    replay_bytes: Annotated[int, Meta(ge=65_536)] = 33_554_432
+    max_wall_seconds: Seconds = 7200.0
+    idle_seconds: Seconds = 900.0
+    checkpoint_seconds: Seconds = 1.0
+    shutdown_seconds: Seconds = 1.0
+    max_body_bytes: Annotated[int, Meta(ge=65_536)] = 1_048_576
+
+
+class ChatConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """[chat]: what a new session starts with."""
+
+    mode: Literal["chat", "agent"] = "chat"
+    endpoint: str = "local"
+    model: str = ""
+    system_prompt: str = "You are a helpful assistant. Answer in Markdown."
+
+
+class LocalConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """[local]: the embedded model's runtime."""
+
+    model: str = "qwen2.5-coder-0.5b"
+    context_length: Annotated[int, Meta(ge=512, le=1_048_576)] = 8192
+    threads: Annotated[int, Meta(ge=0, le=256)] = 0
+    max_tokens: Annotated[int, Meta(ge=1)] = 2048
+    unload_seconds: Seconds = 600.0
+
+
+class EndpointConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """[[endpoints]]: one place that answers. `api_key_env` names the variable that holds the key."""
+
+    id: EndpointId
+    kind: EndpointKind
+    label: str = ""
+    base_url: Annotated[str, Meta(pattern=r"^(https?://\S+)?$")] = ""
+    api_key_env: str = ""
+    api_key: str = ""
+    models: tuple[str, ...] = ()
+    headers: dict[str, str] = field(default_factory=dict)
+    connect_timeout: Seconds = 10.0
+    silence_timeout: Seconds = 300.0
+
+    @property
+    def name(self) -> str:
+        """What people read."""
+        return self.label or self.id
+
+    def key(self, environ: Mapping[str, str] | None = None) -> str:
+        """The API key, empty when there is none."""
+        source = os.environ if environ is None else environ
+        return self.api_key or (source.get(self.api_key_env, "") if self.api_key_env else "")
+
+
+class Config(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """All settings."""
+
+    server: ServerConfig = ServerConfig()
+    chat: ChatConfig = ChatConfig()
+    local: LocalConfig = LocalConfig()
+    endpoints: tuple[EndpointConfig, ...] = (EndpointConfig(id="local", kind="local", label="Embedded model"),)
+
+
+ENV_PREFIX = "ODYSSEUS_"
+_SECTIONS = {"server": ServerConfig, "chat": ChatConfig, "local": LocalConfig}
+
+
+def load_config(
+    path: Path | None, environ: Mapping[str, str], flags: Mapping[str, Mapping[str, Any]] | None = None
+) -> Config:
+    """Read `path` (None: defaults only), lay `ODYSSEUS_SECTION_KEY` and then `flags` over it, and check the whole.
+
+    Raises ConfigError that names the key in full, like `server.port`.
+    """
+    raw = _read(path) if path else {}
+    for section, values in _from_environment(environ).items():
+        raw[section] = {**_table(raw, section), **values}
+    for section, given in (flags or {}).items():
+        raw[section] = {**_table(raw, section), **given}
+    return _convert(raw)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError as error:
+        raise ConfigError(f"The config file {path} does not exist.") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"The config file {path} cannot be read: {error}.") from error
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"The config file {path} is not valid TOML: {error}.") from error
+
+
+def _table(raw: Mapping[str, Any], section: str) -> dict[str, Any]:
+    table = raw.get(section, {})
+    if not isinstance(table, dict):
+        raise ConfigError(f"Setting {section}: expected a table, got {type(table).__name__}.")
+    return table
+
+
+def _from_environment(environ: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for name, text in environ.items():
+        section, _, key = name.removeprefix(ENV_PREFIX).lower().partition("_")
+        if name.startswith(ENV_PREFIX) and section in _SECTIONS and key:
+            found.setdefault(section, {})[key] = _parse_variable(_SECTIONS[section], name, key, text)
+    return found
+
+
+def _parse_variable(section: Any, name: str, key: str, text: str) -> Any:
+    """A variable's text in its setting's own type: a list is comma-separated, a number is a number."""
+    kinds = {item.encode_name: item.type for item in msgspec.structs.fields(section)}
+    if key not in kinds:
+        raise ConfigError(f"Unknown setting in the environment variable {name}.")
+    if kinds[key] == tuple[str, ...]:
+        return [part.strip() for part in text.split(",") if part.strip()]
+    try:
+        return msgspec.convert(text, kinds[key], strict=False)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"The environment variable {name} is wrong: {_reason(error)}.") from error
+
+
+def _convert(raw: dict[str, Any]) -> Config:
+    try:
+        config = msgspec.convert(raw, Config)
+    except msgspec.ValidationError as error:
+        raise ConfigError(_explain(error)) from error
+    _check(config)
+    return config
+
+
+def _check(config: Config) -> None:
+    seen: set[str] = set()
+    for index, endpoint in enumerate(config.endpoints):
+        where = f"endpoints[{index}]"
+        if endpoint.id in seen:
+            raise ConfigError(f"Setting {where}.id: {endpoint.id!r} is used twice.")
+        if endpoint.kind != "local" and not endpoint.base_url:
+            raise ConfigError(f"Setting {where}.base_url: an endpoint of kind {endpoint.kind!r} needs one.")
+        seen.add(endpoint.id)
+
+
+_PATH = re.compile(r" - at `\$(?P<path>[^`]*)`$")
+_UNKNOWN = re.compile(r"unknown field `(?P<name>[^`]+)`")
+
+
+def _reason(error: msgspec.ValidationError) -> str:
+    text = _PATH.sub("", str(error))
+    return text[:1].lower() + text[1:]
+
+
+def _explain(error: msgspec.ValidationError) -> str:
+    """msgspec's words and JSON path as one sentence that begins with the setting's full name."""
+    found = _PATH.search(str(error))
+    where = found["path"].lstrip(".") if found else ""
+    unknown = _UNKNOWN.search(str(error))
+    if unknown:
+        return f"Unknown setting {where + '.' if where else ''}{unknown['name']}."
+    return f"Setting {where or 'config'}: {_reason(error)}."

@@ -1,0 +1,1 @@
+"""Wire dialects: each writes the same events as its own bytes."""

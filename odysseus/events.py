@@ -1,0 +1,121 @@
+"""The vocabulary: everything a run can say, as small frozen values.
+
+Providers make the deltas, the run adds the rest, a dialect writes each as bytes. Nothing here knows how an event is
+made, stored or written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+RunStatus = Literal["completed", "stopped", "failed", "timeout", "interrupted"]
+StopReason = Literal[
+    "user_stop",
+    "replaced",
+    "client_disconnected",
+    "wall_clock_timeout",
+    "idle_timeout",
+    "error",
+    "server_restart",
+    "server_shutdown",
+]
+FinishReason = Literal["stop", "length", "tool_calls", "content_filter"]
+Mode = Literal["chat", "agent"]
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """A piece of the answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningDelta:
+    """A piece of the reasoning channel, never part of the answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """The route that answers."""
+
+    model: str
+    endpoint_id: str
+    endpoint_label: str
+
+
+@dataclass(frozen=True, slots=True)
+class UsageReport:
+    """Tokens of one request to a model. `estimated` says that the provider sent no numbers."""
+
+    input_tokens: int
+    output_tokens: int
+    cached_input_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cost: float | None = None
+    model: str | None = None
+    round: int = 1
+    estimated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """The run's figures as the contract's `metrics.data` (chat stream, section 3): seconds and tokens."""
+
+    data: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RunTimedOut:
+    """A watchdog ended the run."""
+
+    reason: Literal["wall_clock_timeout", "idle_timeout"]
+    message: str
+    wall_seconds: float
+    idle_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class MessageSaved:
+    """The assistant message is committed under this id."""
+
+    message_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnded:
+    """The terminal record, as the contract's section 7 has it, committed before this event."""
+
+    mode: Mode
+    record: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RunFailed:
+    """The last event of a failed or interrupted run. `message` is fit for the user."""
+
+    message: str
+    status: int
+
+
+@dataclass(frozen=True, slots=True)
+class StreamDone:
+    """The last event of a run that completed or was stopped."""
+
+
+Event = (
+    TextDelta
+    | ReasoningDelta
+    | ModelInfo
+    | UsageReport
+    | Metrics
+    | RunTimedOut
+    | MessageSaved
+    | RunEnded
+    | RunFailed
+    | StreamDone
+)

@@ -1,0 +1,1 @@
+"""Model providers: request in, chunks out. They know neither runs nor tools."""

@@ -1,0 +1,1 @@
+"""Runs: what the server owns from the first byte asked for to the record kept."""

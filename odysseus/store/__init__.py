@@ -1,0 +1,1 @@
+"""SQLite. Nothing outside this package touches the database."""
