@@ -76,6 +76,10 @@ class Provider(Protocol):
         """`ready`, or why not yet: `missing`, `loading`, `failed`. Never waits."""
         ...
 
+    def preload(self) -> None:
+        """Begin to get ready in the background, if there is anything to load. Never waits, never raises."""
+        ...
+
     async def close(self) -> None:
         """Let go of sockets, threads and memory."""
         ...

@@ -1,0 +1,124 @@
+"""The composition root: what is made, in what order, and closed in reverse. Nothing else knows all the parts."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from aiohttp import web
+
+from odysseus.clock import Clock, SystemClock
+from odysseus.config import Config, EndpointConfig
+from odysseus.models.install import Installer
+from odysseus.providers.base import Provider
+from odysseus.providers.local import LocalProvider
+from odysseus.providers.openai import OpenAIProvider
+from odysseus.providers.router import Router
+from odysseus.runs.recovery import recover
+from odysseus.runs.registry import RunRegistry, RunSettings
+from odysseus.runs.run import Limits
+from odysseus.store.db import Database
+from odysseus.store.endpoints import EndpointStore
+from odysseus.store.messages import MessageStore
+from odysseus.store.runs import RunStore
+from odysseus.store.sessions import SessionStore
+from odysseus.web.guard import Guard, add_headers, host_name
+from odysseus.web.problems import problems
+from odysseus.web.routes import routes
+from odysseus.web.services import SERVICES, Services
+
+log = logging.getLogger(__name__)
+
+STATIC = Path(__file__).parent.parent / "static"
+DATABASE = "odysseus.sqlite3"
+MODELS = "models"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the server stands: its data folder, and the address it is bound to with its token."""
+
+    data: Path
+    host: str
+    token: str = ""
+
+
+def make_app(config: Config, place: Place, clock: Clock | None = None) -> web.Application:
+    """The application, with everything in it that lives as long as it runs."""
+    clock = clock or SystemClock()
+    hosts = frozenset(host_name(name) for name in config.server.allowed_hosts)
+    guard = Guard(host_name(f"[{place.host}]" if ":" in place.host else place.host), hosts, place.token)
+    app = web.Application(
+        client_max_size=config.server.max_body_bytes, middlewares=[problems, guard.__call__], logger=log
+    )
+    app.on_response_prepare.append(add_headers)
+    app.add_routes(routes())
+
+    async def live(app: web.Application) -> AsyncIterator[None]:
+        services = await open_services(config, place, clock)
+        app[SERVICES] = services
+        yield
+        await close_services(services)
+
+    app.cleanup_ctx.append(live)
+    app.on_shutdown.append(_end_runs)
+    return app
+
+
+async def open_services(config: Config, place: Place, clock: Clock) -> Services:
+    """Everything that the handlers work with, runs of a dead process recovered. Raises StoreError."""
+    db = await Database.open(place.data / DATABASE)
+    runs = RunStore(db, clock)
+    recovered = await recover(runs, clock)
+    if recovered:
+        log.info("marked %d runs of the last process as interrupted", recovered)
+    endpoints, messages = EndpointStore(db), MessageStore(db, clock)
+    router = Router(config.chat, lambda endpoint: make_provider(endpoint, config, place.data / MODELS, clock))
+    for endpoint in (*config.endpoints, *await endpoints.list()):
+        router.add(endpoint)
+    return Services(
+        config=config,
+        clock=clock,
+        db=db,
+        sessions=SessionStore(db, clock),
+        messages=messages,
+        endpoints=endpoints,
+        runs=RunRegistry(runs, messages, clock, run_settings(config)),
+        router=router,
+        installer=Installer(place.data / MODELS),
+        static=STATIC.resolve(),
+        started_at=clock.monotonic(),
+    )
+
+
+async def close_services(services: Services) -> None:
+    """End the runs, then let go of models, downloads and the database."""
+    await services.runs.close()
+    await services.installer.close()
+    await services.router.close()
+    await services.db.close()
+
+
+def make_provider(endpoint: EndpointConfig, config: Config, models: Path, clock: Clock) -> Provider:
+    """The provider of an endpoint's kind."""
+    if endpoint.kind == "local":
+        return LocalProvider(config.local, models, clock)
+    return OpenAIProvider(endpoint)
+
+
+def run_settings(config: Config) -> RunSettings:
+    """The limits of a run, from the settings."""
+    server = config.server
+    return RunSettings(
+        Limits(server.max_wall_seconds, server.idle_seconds),
+        server.replay_seconds,
+        server.replay_bytes,
+        server.checkpoint_seconds,
+    )
+
+
+async def _end_runs(app: web.Application) -> None:
+    """On shutdown the streams get their last frames while their sockets are still open."""
+    await app[SERVICES].runs.close()

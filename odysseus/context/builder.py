@@ -1,0 +1,43 @@
+"""The messages of one request, from a session's history. Pure: it reads no store and asks no model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import groupby
+
+from odysseus.providers.base import ChatMessage
+
+
+@dataclass(frozen=True, slots=True)
+class UserClock:
+    """The user's time zone as the client names it; never stored."""
+
+    offset_minutes: int
+    name: str = ""
+
+
+def build_prompt(
+    system: str, history: Sequence[ChatMessage], clock: UserClock | None, now: float
+) -> tuple[ChatMessage, ...]:
+    """System text first, then the history with empty answers left out and runs of one role joined.
+
+    Many chat templates refuse two messages of one role in a row, which a failed or stopped turn leaves behind.
+    """
+    text = "\n\n".join(part for part in (system.strip(), _today(clock, now)) if part)
+    said = [message for message in history if message.content.strip()]
+    turns = [
+        ChatMessage(role, "\n\n".join(message.content for message in group))
+        for role, group in groupby(said, key=lambda message: message.role)
+    ]
+    return (ChatMessage("system", text), *turns) if text else tuple(turns)
+
+
+def _today(clock: UserClock | None, now: float) -> str:
+    """The user's date, to the day only, so that the prompt's beginning stays the same and caches hit."""
+    if clock is None:
+        return ""
+    local = datetime.fromtimestamp(now, UTC) + timedelta(minutes=clock.offset_minutes)
+    zone = f" ({clock.name})" if clock.name else ""
+    return f"Today is {local:%A, %Y-%m-%d}{zone}."

@@ -1,0 +1,142 @@
+"""The endpoints by id, and the way from a wished model to the provider that answers."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from odysseus.config import ChatConfig, EndpointConfig
+from odysseus.errors import BadRequest, NotFound, ProviderError
+from odysseus.providers.base import ModelListing, Provider
+
+LISTING_SECONDS = 30.0
+ASK_SECONDS = 5.0
+NOT_INSTALLED = (
+    "The embedded model is not installed. Install it from the page or with `python server.py model install`, "
+    "or choose another endpoint."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A model at an endpoint, ready to be asked."""
+
+    endpoint_id: str
+    endpoint_label: str
+    model: str
+    provider: Provider
+    context_length: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointListing:
+    """An endpoint with what it offers. `note` says in words what is in the way."""
+
+    endpoint_id: str
+    label: str
+    kind: str
+    state: str
+    note: str
+    models: Sequence[ModelListing]
+
+
+@dataclass(slots=True)
+class _Entry:
+    config: EndpointConfig
+    provider: Provider
+    listing: EndpointListing | None = None
+    asked_at: float = float("-inf")
+
+
+class Router:
+    """Knows every endpoint. Owns their providers."""
+
+    def __init__(self, default: ChatConfig, make: Callable[[EndpointConfig], Provider]) -> None:
+        self._default = default
+        self._make = make
+        self._entries: dict[str, _Entry] = {}
+
+    def add(self, config: EndpointConfig) -> None:
+        """Take in an endpoint; its id must be free."""
+        self._entries[config.id] = _Entry(config, self._make(config))
+
+    async def remove(self, endpoint_id: str) -> None:
+        """Let an endpoint go. Runs that use it end with its provider. Raises NotFound."""
+        entry = self._entries.pop(endpoint_id, None)
+        if entry is None:
+            raise NotFound("There is no such endpoint.")
+        await entry.provider.close()
+
+    def configs(self) -> Sequence[EndpointConfig]:
+        """All endpoints, in the order they were added."""
+        return [entry.config for entry in self._entries.values()]
+
+    async def route(self, endpoint_id: str, model: str) -> Route:
+        """The way to a model; empty names take the defaults. Raises BadRequest when there is none."""
+        wanted = endpoint_id or self._default.endpoint
+        entry = self._entries.get(wanted)
+        if entry is None:
+            raise BadRequest(f"No model is configured: there is no endpoint {wanted!r}. Choose another one.")
+        if entry.provider.state() == "missing":
+            raise BadRequest(NOT_INSTALLED)
+        name = model or self._default_model(wanted) or await self._first_model(entry)
+        return Route(wanted, entry.config.name, name, entry.provider, _context_length(entry, name))
+
+    def default(self) -> tuple[str, str]:
+        """The endpoint and the model that a new session starts with, the model empty while it is not known."""
+        return self._default.endpoint, self._default_model(self._default.endpoint)
+
+    def preload(self) -> None:
+        """Let the default endpoint get ready, if that takes it time."""
+        entry = self._entries.get(self._default.endpoint)
+        if entry is not None:
+            entry.provider.preload()
+
+    async def listings(self, *, fresh: bool = False) -> Sequence[EndpointListing]:
+        """What every endpoint offers now. One that does not answer within seconds is told as unreachable."""
+        return await asyncio.gather(*(self._listing(entry, fresh=fresh) for entry in list(self._entries.values())))
+
+    async def close(self) -> None:
+        """Close every provider."""
+        await asyncio.gather(*(entry.provider.close() for entry in self._entries.values()))
+
+    def _default_model(self, endpoint_id: str) -> str:
+        return self._default.model if endpoint_id == self._default.endpoint else ""
+
+    async def _first_model(self, entry: _Entry) -> str:
+        listing = await self._listing(entry)
+        if not listing.models:
+            raise BadRequest(
+                f"No model is configured: the endpoint {entry.config.name!r} offers none. {listing.note}".strip()
+            )
+        return listing.models[0].id
+
+    async def _listing(self, entry: _Entry, *, fresh: bool = False) -> EndpointListing:
+        kept = entry.listing
+        if kept and kept.models and not fresh and time.monotonic() - entry.asked_at < LISTING_SECONDS:
+            return _listed(entry, entry.provider.state(), kept.note, kept.models)
+        entry.listing, entry.asked_at = await _ask(entry), time.monotonic()
+        return entry.listing
+
+
+async def _ask(entry: _Entry) -> EndpointListing:
+    try:
+        async with asyncio.timeout(ASK_SECONDS):
+            models = await entry.provider.models()
+    except TimeoutError:
+        return _listed(entry, "unreachable", "It did not answer in time.", ())
+    except ProviderError as error:
+        return _listed(entry, "unreachable", error.message, ())
+    state = entry.provider.state()
+    return _listed(entry, state, NOT_INSTALLED if state == "missing" else "", models)
+
+
+def _listed(entry: _Entry, state: str, note: str, models: Sequence[ModelListing]) -> EndpointListing:
+    return EndpointListing(entry.config.id, entry.config.name, entry.config.kind, state, note, models)
+
+
+def _context_length(entry: _Entry, model: str) -> int | None:
+    models = entry.listing.models if entry.listing else ()
+    return next((listing.context_length for listing in models if listing.id == model), None)

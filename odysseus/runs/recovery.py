@@ -1,0 +1,45 @@
+"""At the start: the runs that a dead process left behind become messages and records marked `interrupted`."""
+
+from __future__ import annotations
+
+from odysseus.clock import Clock
+from odysseus.events import ModelInfo
+from odysseus.runs.record import Ending, Identity, Timing, message_metadata, terminal_record
+from odysseus.store.messages import Message, new_message_id
+from odysseus.store.runs import RunStore, Unfinished
+
+
+async def recover(store: RunStore, clock: Clock) -> int:
+    """Close every unfinished run with the text of its last checkpoint. Gives their number."""
+    left = await store.unfinished()
+    for run in left:
+        await _close(store, clock, run)
+    return len(left)
+
+
+async def _close(store: RunStore, clock: Clock, run: Unfinished) -> None:
+    identity = Identity(
+        run.run_id,
+        run.session_id,
+        run.mode,
+        run.model,
+        run.endpoint_id,
+        run.endpoint_id,
+        run.started_at,
+        run.record_id,
+        run.user_message_id,
+    )
+    message_id = new_message_id() if run.text or run.thinking else None
+    record = terminal_record(
+        identity,
+        Ending("interrupted", "server_restart"),
+        (run.text, ModelInfo(run.model, run.endpoint_id, run.endpoint_id), ()),
+        Timing(max(0.0, clock.wall() - run.started_at), None),
+        message_id=message_id,
+        frames=0,
+    )
+    answer = None
+    if message_id:
+        metadata = message_metadata(record, run.thinking)
+        answer = Message(message_id, run.session_id, 0, "assistant", run.text, metadata, clock.wall())
+    await store.finish(record, answer)

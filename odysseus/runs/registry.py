@@ -1,0 +1,245 @@
+"""All runs of the server, by session: starts, replaces, stops, evicts and ends them.
+
+One session has one run at a time; a second send stops the first and begins when its partial answer is stored. Knows
+no request and no dialect: who starts a run brings the encoder and says whether the run outlives its client.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from weakref import WeakValueDictionary
+
+from odysseus.agent.loop import Turn, estimated_usage, run_turn
+from odysseus.clock import Clock, Timer
+from odysseus.context.builder import UserClock, build_prompt
+from odysseus.errors import ShuttingDown
+from odysseus.events import Mode, StopReason
+from odysseus.providers.base import ChatMessage, ChatRequest
+from odysseus.providers.router import Route
+from odysseus.runs.checkpoint import Checkpointer
+from odysseus.runs.log import Encode, RunLog
+from odysseus.runs.record import Identity
+from odysseus.runs.recorder import IncognitoRecorder, StoreRecorder
+from odysseus.runs.run import Limits, Recorder, Run, Work
+from odysseus.store.messages import MessageStore
+from odysseus.store.runs import Begun, RunStart, RunStore
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A turn that somebody wants."""
+
+    session_id: str
+    message: str
+    mode: Mode
+    route: Route
+    system_prompt: str = ""
+    user_clock: UserClock | None = None
+    incognito: bool = False
+    detached: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """Limits in seconds and bytes."""
+
+    limits: Limits
+    replay_seconds: float
+    replay_bytes: int
+    checkpoint_seconds: float
+
+
+class RunRegistry:
+    """Owns every run from its start to its eviction."""
+
+    def __init__(self, runs: RunStore, messages: MessageStore, clock: Clock, settings: RunSettings) -> None:
+        self._store = runs
+        self._messages = messages
+        self._clock = clock
+        self._settings = settings
+        self._runs: dict[str, Run] = {}
+        self._evictions: dict[str, Timer] = {}
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._incognito: dict[str, list[ChatMessage]] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._closing = False
+        self._checkpointer = Checkpointer(runs, self.going, settings.checkpoint_seconds)
+
+    def going(self) -> list[Run]:
+        """The runs that are not over and may be stored."""
+        return [run for run in self._runs.values() if not run.over and run.identity.record_id is not None]
+
+    def count(self) -> int:
+        """How many runs are not over."""
+        return sum(not run.over for run in self._runs.values())
+
+    def get(self, session_id: str) -> Run | None:
+        """The session's run that can be resumed: going, or over and not yet evicted."""
+        run = self._runs.get(session_id)
+        return run if run and run.detached else None
+
+    def is_running(self, session_id: str) -> bool:
+        """Whether the session has a run that is not over."""
+        run = self._runs.get(session_id)
+        return run is not None and not run.over
+
+    async def start(self, ask: Ask, encode: Encode) -> Run:
+        """Begin a run. A caller that goes away in the meantime leaves a detached run, and stops another.
+
+        Raises ShuttingDown, NotFound, StoreError; then nothing is stored.
+        """
+        if self._closing:
+            raise ShuttingDown("The server is shutting down. Send the message again when it is back.")
+        task = self._own(self._start(ask, encode))
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if not ask.detached:
+                task.add_done_callback(_stop_abandoned)
+            raise
+
+    async def stop(self, session_id: str, run_id: str) -> bool:
+        """Stop this very run; True when it was running. Returns when its partial answer is stored."""
+        run = self._runs.get(session_id)
+        if run is None or run.id != run_id or not run.stop("user_stop"):
+            return False
+        await run.finished()
+        return True
+
+    @asynccontextmanager
+    async def quiet(self, session_id: str, *, discard: bool = False) -> AsyncIterator[None]:
+        """Stop what runs in the session and let nothing begin meanwhile. With `discard` it leaves nothing behind."""
+        async with self._lock(session_id):
+            await self._retire(session_id, "user_stop", discard=discard)
+            yield
+            if discard:
+                self._forget(session_id)
+
+    async def close(self) -> None:
+        """Take no more runs, end those that go, and let them store their records."""
+        self._closing = True
+        if self._tasks:
+            await asyncio.wait(set(self._tasks))
+        for run in self._runs.values():
+            run.stop("server_shutdown")
+        for run in list(self._runs.values()):
+            await run.finished()
+        for timer in self._evictions.values():
+            timer.cancel()
+        await self._checkpointer.close()
+
+    def _own(self, coroutine: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        task = asyncio.create_task(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    def _lock(self, session_id: str) -> asyncio.Lock:
+        lock = self._locks.get(session_id)
+        if lock is None:
+            lock = self._locks[session_id] = asyncio.Lock()
+        return lock
+
+    async def _start(self, ask: Ask, encode: Encode) -> Run:
+        async with self._lock(ask.session_id):
+            await self._retire(ask.session_id, "replaced")
+            run_id = uuid.uuid4().hex
+            request = await self._request(ask)
+            begun = None if ask.incognito else await self._store.begin(_run_start(run_id, ask))
+            run = self._make(_identity(run_id, ask, begun, self._clock.wall()), ask, encode)
+            self._runs[ask.session_id] = run
+            turn = Turn(ask.mode, ask.route.provider, ask.route.endpoint_id, ask.route.endpoint_label, request)
+            run.start(_work(turn), self._recorder(ask))
+            self._checkpointer.begin()
+            return run
+
+    def _make(self, identity: Identity, ask: Ask, encode: Encode) -> Run:
+        def unread() -> None:
+            self._settle(run)
+
+        log = RunLog(encode, self._settings.replay_bytes, unread)
+        run = Run(identity, ask.message, log, self._clock, self._settings.limits, detached=ask.detached)
+        return run
+
+    async def _request(self, ask: Ask) -> ChatRequest:
+        stored = [ChatMessage(message.role, message.content) for message in await self._messages.all(ask.session_id)]
+        unstored = self._incognito.get(ask.session_id, []) if ask.incognito else []
+        history = [*stored, *unstored, ChatMessage("user", ask.message)]
+        prompt = build_prompt(ask.system_prompt, history, ask.user_clock, self._clock.wall())
+        return ChatRequest(ask.route.model, prompt)
+
+    def _recorder(self, ask: Ask) -> Recorder:
+        if ask.incognito:
+            return IncognitoRecorder(self._incognito.setdefault(ask.session_id, []))
+        return StoreRecorder(self._store, self._clock)
+
+    async def _retire(self, session_id: str, reason: StopReason, *, discard: bool = False) -> None:
+        """End the session's run, if it has one, and wait until it is stored."""
+        run = self._runs.get(session_id)
+        if run is None:
+            return
+        run.discarded = run.discarded or discard
+        run.stop(reason)
+        await run.finished()
+
+    def _settle(self, run: Run) -> None:
+        """Nobody reads this finished run: count its time down anew, or drop it when nobody can come back to it."""
+        session_id = run.identity.session_id
+        if self._runs.get(session_id) is not run:
+            return
+        if (pending := self._evictions.pop(session_id, None)) is not None:
+            pending.cancel()
+        if not run.detached:
+            del self._runs[session_id]
+            return
+        self._evictions[session_id] = self._clock.call_later(self._settings.replay_seconds, lambda: self._evict(run))
+
+    def _evict(self, run: Run) -> None:
+        if not run.log.subscribers and self._runs.get(run.identity.session_id) is run:
+            self._forget(run.identity.session_id, keep_incognito=True)
+
+    def _forget(self, session_id: str, *, keep_incognito: bool = False) -> None:
+        self._runs.pop(session_id, None)
+        if (timer := self._evictions.pop(session_id, None)) is not None:
+            timer.cancel()
+        if not keep_incognito:
+            self._incognito.pop(session_id, None)
+
+
+def _run_start(run_id: str, ask: Ask) -> RunStart:
+    return RunStart(run_id, ask.session_id, ask.mode, ask.message, ask.route.endpoint_id, ask.route.model)
+
+
+def _identity(run_id: str, ask: Ask, begun: Begun | None, now: float) -> Identity:
+    return Identity(
+        run_id,
+        ask.session_id,
+        ask.mode,
+        ask.route.model,
+        ask.route.endpoint_id,
+        ask.route.endpoint_label,
+        begun.started_at if begun else now,
+        begun.record_id if begun else None,
+        begun.user_message_id if begun else None,
+        ask.route.context_length,
+    )
+
+
+def _work(turn: Turn) -> Work:
+    async def go(publish: Any) -> Any:
+        return await run_turn(turn, publish)
+
+    return Work(go, lambda draft: estimated_usage(turn.request, draft.text, draft.thinking))
+
+
+def _stop_abandoned(task: asyncio.Task[Run]) -> None:
+    """A run without a reader, whose client left before it began."""
+    if not task.cancelled() and task.exception() is None:
+        task.result().stop("client_disconnected")

@@ -1,0 +1,57 @@
+"""Search over the messages by the trigram index; words too short for it are looked for one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from odysseus.store.db import Database
+
+TRIGRAM = 3
+SNIPPET = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One message that holds all the words."""
+
+    session_id: str
+    message_id: str
+    name: str
+    snippet: str
+    created_at: float
+
+
+def match_clause(query: str) -> tuple[str, list[str]]:
+    """SQL over `messages m` that is true where every word of `query` occurs, and its parameters."""
+    words = query.split()
+    long = [word for word in words if len(word) >= TRIGRAM]
+    clauses, parameters = [], []
+    if long:
+        clauses.append("m.number IN (SELECT rowid FROM messages_index WHERE messages_index MATCH ?)")
+        parameters.append(" ".join('"' + word.replace('"', '""') + '"' for word in long))
+    for word in words:
+        if len(word) < TRIGRAM:
+            clauses.append("instr(lower(m.content), ?) > 0")
+            parameters.append(word.lower())
+    return " AND ".join(clauses) or "0", parameters
+
+
+def snippet_of(content: str, query: str) -> str:
+    """Up to 160 characters around the first word found, on one line."""
+    lowered = content.lower()
+    places = [lowered.find(word.lower()) for word in query.split()]
+    start = max(0, min((place for place in places if place >= 0), default=0) - SNIPPET // 3)
+    piece = " ".join(content[start : start + SNIPPET].split())
+    return ("…" if start else "") + piece + ("…" if start + SNIPPET < len(content) else "")
+
+
+async def search_messages(db: Database, query: str, limit: int = 50) -> Sequence[Hit]:
+    """The newest messages that hold all words of `query`."""
+    clause, parameters = match_clause(query)
+    rows = await db.read(
+        f"""SELECT m.session_id, m.id, s.name, m.content, m.created_at FROM messages m
+            JOIN sessions s ON s.id = m.session_id WHERE {clause} ORDER BY m.number DESC LIMIT ?""",
+        (*parameters, limit),
+    )
+    return [Hit(row[0], row[1], row[2], snippet_of(row[3], query), row[4]) for row in rows]

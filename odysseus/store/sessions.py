@@ -1,0 +1,152 @@
+"""The table of sessions: a name, a route, and what the list of them shows."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from odysseus.clock import Clock
+from odysseus.errors import NotFound
+from odysseus.events import Mode
+from odysseus.store.db import Connection, Database, Row
+from odysseus.store.search import match_clause
+
+NAME_LIMIT = 120
+TITLE_LIMIT = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One conversation. Times are seconds since the epoch; an empty name means that no message has named it yet."""
+
+    id: str
+    name: str
+    endpoint_id: str
+    model: str
+    mode: Mode
+    archived: bool
+    pinned: bool
+    total_tokens: int
+    created_at: float
+    updated_at: float
+    last_message_at: float | None
+    message_count: int
+
+
+_SELECT = """SELECT s.*, (SELECT count(*) FROM messages m WHERE m.session_id = s.id) AS message_count FROM sessions s"""
+
+
+def _session(row: Row) -> Session:
+    fields: dict[str, Any] = dict(row)
+    fields["archived"] = bool(fields["archived"])
+    fields["pinned"] = bool(fields["pinned"])
+    return Session(**fields)
+
+
+def title_of(message: str) -> str:
+    """A session's name made from its first message: the first line with words, cut at a word."""
+    line = next((line.strip() for line in message.splitlines() if line.strip()), "")
+    if len(line) <= TITLE_LIMIT:
+        return line
+    head = line[:TITLE_LIMIT]
+    return (head[: head.rfind(" ")] if " " in head[20:] else head).rstrip() + "…"
+
+
+class SessionStore:
+    """Reads and writes sessions."""
+
+    def __init__(self, db: Database, clock: Clock) -> None:
+        self._db = db
+        self._clock = clock
+
+    async def get(self, session_id: str) -> Session:
+        """The session. Raises NotFound."""
+        row = await self._db.read_one(f"{_SELECT} WHERE s.id = ?", (session_id,))
+        if row is None:
+            raise NotFound("There is no such session. It may have been deleted.")
+        return _session(row)
+
+    async def list(self, query: str = "", *, archived: bool = False) -> Sequence[Session]:
+        """Pinned ones first, then by last use; `query` looks in names and in messages."""
+        where = "s.archived = ?"
+        parameters: list[Any] = [int(archived)]
+        if query.strip():
+            clause, found = match_clause(query)
+            where += f""" AND (s.name LIKE ? ESCAPE '\\' OR s.id IN
+                (SELECT m.session_id FROM messages m WHERE {clause}))"""
+            parameters += [f"%{like_escape(query.strip())}%", *found]
+        rows = await self._db.read(
+            f"""{_SELECT} WHERE {where}
+                ORDER BY s.pinned DESC, coalesce(s.last_message_at, s.created_at) DESC, s.rowid DESC""",
+            parameters,
+        )
+        return [_session(row) for row in rows]
+
+    async def create(self, *, name: str, endpoint_id: str, model: str, mode: Mode) -> Session:
+        """A new, empty session."""
+        now = self._clock.wall()
+        session = Session(uuid.uuid4().hex, name, endpoint_id, model, mode, False, False, 0, now, now, None, 0)
+
+        async def work(db: Connection) -> None:
+            await insert_session(db, session)
+
+        await self._db.write(work)
+        return session
+
+    async def change(self, session_id: str, fields: Mapping[str, Any]) -> Session:
+        """Set some of name, endpoint_id, model, mode, archived, pinned. Raises NotFound."""
+        session = replace(await self.get(session_id), **fields, updated_at=self._clock.wall())
+
+        async def work(db: Connection) -> None:
+            await db.execute(
+                """UPDATE sessions SET name = ?, endpoint_id = ?, model = ?, mode = ?, archived = ?, pinned = ?,
+                   updated_at = ? WHERE id = ?""",
+                (
+                    session.name,
+                    session.endpoint_id,
+                    session.model,
+                    session.mode,
+                    session.archived,
+                    session.pinned,
+                    session.updated_at,
+                    session_id,
+                ),
+            )
+
+        await self._db.write(work)
+        return session
+
+    async def delete(self, session_id: str) -> None:
+        """Remove the session with its messages and runs. Raises NotFound."""
+
+        async def work(db: Connection) -> None:
+            cursor = await db.execute("DELETE FROM sessions WHERE id = ?", (session_id,))
+            if cursor.rowcount == 0:
+                raise NotFound("There is no such session. It may have been deleted.")
+
+        await self._db.write(work)
+
+
+async def insert_session(db: Connection, session: Session) -> None:
+    """Add a session's row within a transaction."""
+    await db.execute(
+        """INSERT INTO sessions (id, name, endpoint_id, model, mode, created_at, updated_at, last_message_at)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?)""",
+        (
+            session.id,
+            session.name,
+            session.endpoint_id,
+            session.model,
+            session.mode,
+            session.created_at,
+            session.updated_at,
+            session.last_message_at,
+        ),
+    )
+
+
+def like_escape(text: str) -> str:
+    """`text` to stand for itself inside LIKE with the escape character `\\`."""
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

@@ -1,0 +1,110 @@
+"""Request bodies: three content types, one set of fields, checked into a type. Text is cleaned here, once."""
+
+from __future__ import annotations
+
+import codecs
+import json
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import msgspec
+import orjson
+from aiohttp import web
+
+from odysseus.errors import BadRequest, TooLarge, UnsupportedMedia
+from odysseus.text import clean_text
+
+T = TypeVar("T")
+
+JSON_TYPE = "application/json"
+FORM_TYPES = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
+
+
+async def read_fields(request: web.Request) -> dict[str, Any]:
+    """The body's fields, whatever form they came in; those without a value are left out.
+
+    Raises BadRequest, TooLarge or UnsupportedMedia.
+    """
+    try:
+        if request.content_type == JSON_TYPE:
+            fields = _object(_json(await request.read()))
+        elif request.content_type in FORM_TYPES:
+            fields = await _form(request)
+        elif not request.can_read_body:
+            fields = {}
+        else:
+            raise UnsupportedMedia("Send the body as application/json, multipart/form-data or a urlencoded form.")
+    except web.HTTPRequestEntityTooLarge as error:
+        limit = request.client_max_size
+        raise TooLarge(f"The body is larger than the limit of {limit:,} bytes.") from error
+    return {clean_text(key): _clean(value) for key, value in fields.items() if value is not None}
+
+
+def convert(fields: Mapping[str, Any], kind: type[T]) -> T:
+    """Fields as a checked value; strings are taken for booleans and numbers. Raises BadRequest that names the field."""
+    try:
+        return msgspec.convert(fields, kind, strict=False)
+    except msgspec.ValidationError as error:
+        text, _, path = str(error).partition(" - at `$.")
+        name = path.rstrip("`")
+        raise BadRequest(f"Field {name!r}: {text[:1].lower() + text[1:]}." if name else f"{text}.") from error
+
+
+async def read(request: web.Request, kind: type[T]) -> T:
+    """The body as a checked value."""
+    return convert(await read_fields(request), kind)
+
+
+def list_field(fields: Mapping[str, Any], name: str) -> list[Any]:
+    """An array, native or as JSON in a string; absent and empty are the empty list."""
+    value = fields.get(name, [])
+    if isinstance(value, str):
+        value = _json(value.encode()) if value.strip() else []
+    if not isinstance(value, list):
+        raise BadRequest(f"Field {name!r}: expected an array.")
+    return value
+
+
+def _json(body: bytes) -> Any:
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return _lenient_json(body)
+
+
+def _lenient_json(body: bytes) -> Any:
+    """The same for text with lone surrogates, which orjson refuses; they are replaced later on."""
+    try:
+        return json.loads(body.decode("utf-8"), parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise BadRequest("The body is not valid JSON.") from error
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _object(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise BadRequest("The body must be a JSON object.")
+    return value
+
+
+async def _form(request: web.Request) -> dict[str, Any]:
+    try:
+        codecs.lookup(request.charset or "utf-8")
+        fields = dict(await request.post())
+    except (ValueError, LookupError) as error:
+        raise BadRequest("The form cannot be read: check its encoding and its boundary.") from error
+    files = [name for name, value in fields.items() if not isinstance(value, str)]
+    if files:
+        raise BadRequest(f"Field {files[0]!r}: this call takes no files.")
+    return {name: value for name, value in fields.items() if value != ""}
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, str):
+        return clean_text(value)
+    if isinstance(value, list):
+        return [_clean(item) for item in value]
+    return value

@@ -1,0 +1,183 @@
+"""The chat stream: send, resume, status, stop (contract, sections 1, 2 and 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from aiohttp import web
+from msgspec import Meta, Struct
+
+from odysseus.clock import iso
+from odysseus.context.builder import UserClock
+from odysseus.dialects import chat
+from odysseus.dialects.page import PageFeed
+from odysseus.dialects.sse import EventStream, frame_reader, serve
+from odysseus.errors import BadRequest, Conflict, NotFound
+from odysseus.events import Mode
+from odysseus.runs.registry import Ask
+from odysseus.runs.run import Run
+from odysseus.text import clean_text
+from odysseus.web.answers import completes, json_answer
+from odysseus.web.body import convert, list_field, read_fields
+from odysseus.web.services import Services, services
+
+RUN_ID_HEADER = "X-Odysseus-Run-Id"
+MESSAGE_LIMIT = 50_000
+MAX_OFFSET_MINUTES = 18 * 60
+
+
+class ChatBody(Struct, frozen=True, kw_only=True):
+    """The fields of a send that this server acts on; unknown ones are ignored."""
+
+    session: str
+    message: str = ""
+    mode: Literal["chat", "agent"] | None = None
+    selected_model: str = ""
+    selected_endpoint_id: str = ""
+    compare_mode: bool = False
+    incognito: bool = False
+    tool_approval_id: str = ""
+    tool_approval_decision: Literal["approve", "approve_task", "deny"] | None = None
+    approved_plan: Annotated[str, Meta(max_length=8192)] = ""
+
+
+async def send(request: web.Request) -> web.StreamResponse:
+    """POST /api/chat_stream"""
+    as_page = wants_page(request)
+    fields = await read_fields(request)
+    body = convert(fields, ChatBody)
+    message = check_message(body, list_field(fields, "attachments"))
+    run = await services(request).runs.start(await _ask(request, body, message), chat.encode)
+    try:
+        return await _stream(request, run, 0, as_page=as_page)
+    finally:
+        if not run.detached:
+            run.stop("client_disconnected")
+
+
+async def resume(request: web.Request) -> web.StreamResponse:
+    """GET /api/chat/resume/{session}"""
+    run = _run(request)
+    after = cursor(request.query.get("after"), request.headers.get("Last-Event-ID"))
+    if after > run.log.end:
+        raise BadRequest(f"The run has {run.log.end} frames so far; `after` is beyond them.")
+    return await _stream(request, run, after, as_page=wants_page(request))
+
+
+async def status(request: web.Request) -> web.StreamResponse:
+    """GET /api/chat/stream_status/{session}"""
+    run = _run(request)
+    words = {"completed": "done", "failed": "error", "interrupted": "error", "stopped": "stopped", "timeout": "stopped"}
+    return json_answer(
+        {
+            "status": words[run.ending.status] if run.over and run.ending else "streaming",
+            "detached": True,
+            "run_id": run.id,
+            "frames": run.log.end,
+            "partial": run.draft.text,
+            "query": run.query,
+            "mode": run.identity.mode,
+            "is_research": False,
+            "started_at": iso(run.identity.started_at),
+        }
+    )
+
+
+@completes
+async def stop(request: web.Request) -> web.StreamResponse:
+    """POST /api/chat/stop/{session}"""
+    run_id = request.headers.get(RUN_ID_HEADER, "")
+    return json_answer({"stopped": await services(request).runs.stop(_session_id(request), run_id)})
+
+
+def check_message(body: ChatBody, attachments: list[Any]) -> str:
+    """The user's text. Raises what the contract's section 1 lists."""
+    if attachments:
+        raise NotFound("There is no such upload.")
+    if body.tool_approval_id:
+        raise Conflict("This approval is unknown, has expired, or was already used.")
+    message = body.message.strip()
+    if not message:
+        raise BadRequest("The message is empty.")
+    if len(message) > MESSAGE_LIMIT:
+        raise BadRequest(f"The message has {len(message):,} characters; the limit is {MESSAGE_LIMIT:,}.")
+    return message
+
+
+def cursor(after: str | None, last_event_id: str | None) -> int:
+    """The number of frames to skip; the query comes before the header. Raises BadRequest."""
+    text = after if after is not None else last_event_id
+    if text is None or text == "":
+        return 0
+    if not (text.isascii() and text.isdigit() and len(text) < 16):
+        raise BadRequest("`after` must be the number of a frame, like 120.")
+    return int(text)
+
+
+def wants_page(request: web.Request) -> bool:
+    """Whether the answer is for the page: `?dialect=page`. Raises BadRequest for an unknown dialect."""
+    dialect = request.query.get("dialect", "chat")
+    if dialect not in {"chat", "page"}:
+        raise BadRequest("`dialect` must be chat or page.")
+    return dialect == "page"
+
+
+def user_clock(headers: Mapping[str, str]) -> UserClock | None:
+    """The user's time zone; None when the client does not name one that makes sense."""
+    try:
+        offset = int(headers.get("X-Tz-Offset", ""))
+    except ValueError:
+        return None
+    name = headers.get("X-Tz-Name", "")
+    plain = name if len(name) <= 64 and name.replace("/", "").replace("_", "").replace("-", "").isalnum() else ""
+    return UserClock(offset, plain) if abs(offset) <= MAX_OFFSET_MINUTES else None
+
+
+async def _ask(request: web.Request, body: ChatBody, message: str) -> Ask:
+    services_ = services(request)
+    session = await services_.sessions.get(body.session)
+    endpoint_id = body.selected_endpoint_id or session.endpoint_id
+    kept = session.model if endpoint_id == session.endpoint_id else ""
+    return Ask(
+        session_id=session.id,
+        message=message,
+        mode=_mode(body, session.mode),
+        route=await services_.router.route(endpoint_id, body.selected_model or kept),
+        system_prompt=services_.config.chat.system_prompt,
+        user_clock=user_clock(request.headers),
+        incognito=body.incognito,
+        detached=not body.compare_mode,
+    )
+
+
+def _mode(body: ChatBody, kept: Mode) -> Mode:
+    return body.mode or kept
+
+
+def _session_id(request: web.Request) -> str:
+    return clean_text(request.match_info["session"])
+
+
+def _run(request: web.Request) -> Run:
+    run = services(request).runs.get(_session_id(request))
+    if run is None:
+        raise NotFound("There is no run of this session to resume. Its history has what was said.")
+    return run
+
+
+async def _stream(request: web.Request, run: Run, after: int, *, as_page: bool) -> web.StreamResponse:
+    stream = _event_stream(services(request), run)
+    ids = request.query.get("ids") == "1"
+    subscription = run.log.subscribe(after, None if ids or as_page else stream.push)
+    try:
+        feed = PageFeed(run, subscription).next_bytes if as_page else frame_reader(subscription, ids=ids)
+        return await serve(request, stream, feed)
+    finally:
+        subscription.close()
+
+
+def _event_stream(services_: Services, run: Run) -> EventStream:
+    server = services_.config.server
+    headers = {RUN_ID_HEADER: run.id} if run.detached else {}
+    return EventStream(heartbeat=server.heartbeat, send_timeout=server.send_timeout, headers=headers)

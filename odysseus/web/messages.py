@@ -1,0 +1,140 @@
+"""A session's messages: history, edit, delete, truncate, search (contract, section 8)."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import lru_cache
+from typing import Annotated, Any
+
+from aiohttp import web
+from msgspec import Meta, Struct
+
+from odysseus.clock import iso
+from odysseus.errors import BadRequest
+from odysseus.render.blocks import render_markdown
+from odysseus.store.messages import Message
+from odysseus.store.search import search_messages
+from odysseus.text import clean_text
+from odysseus.web.answers import completes, json_answer
+from odysseus.web.body import convert, list_field, read, read_fields
+from odysseus.web.services import services
+from odysseus.web.sessions import session_id
+
+PAGE_LIMIT = 200
+DEFAULT_LIMIT = 50
+RENDERED_KEPT = 256
+
+
+class Edit(Struct, frozen=True):
+    """New text for a message."""
+
+    msg_id: str
+    content: Annotated[str, Meta(min_length=1, max_length=1_000_000)]
+
+
+class Ids(Struct, frozen=True):
+    """Messages by id."""
+
+    msg_ids: Annotated[tuple[str, ...], Meta(min_length=1, max_length=10_000)]
+
+
+class TruncatePoint(Struct, frozen=True):
+    """The last message to keep."""
+
+    message_id: str
+
+
+@lru_cache(maxsize=RENDERED_KEPT)
+def rendered(markdown: str) -> str:
+    """An answer's HTML; the same text is rendered once."""
+    return render_markdown(markdown)
+
+
+async def history(request: web.Request) -> web.StreamResponse:
+    """GET /api/history/{id}"""
+    services_ = services(request)
+    session = await services_.sessions.get(session_id(request))
+    page = await services_.messages.page(session.id, _limit(request), clean_text(request.query.get("before", "")))
+    html = await asyncio.to_thread(_render_all, page.messages)
+    return json_answer(
+        {
+            "history": [message_json(message, text) for message, text in zip(page.messages, html, strict=True)],
+            "total": page.total,
+            "has_more_before": page.has_more_before,
+            "name": session.name or "New chat",
+            "model": session.model,
+        }
+    )
+
+
+@completes
+async def edit(request: web.Request) -> web.StreamResponse:
+    """POST /api/session/{id}/edit-message"""
+    body = await read(request, Edit)
+    session = await services(request).sessions.get(session_id(request))
+    await services(request).messages.edit(session.id, body.msg_id, body.content)
+    return json_answer({"status": "ok"})
+
+
+@completes
+async def delete(request: web.Request) -> web.StreamResponse:
+    """POST /api/session/{id}/delete-messages"""
+    services_ = services(request)
+    fields = await read_fields(request)
+    body = convert({"msg_ids": list_field(fields, "msg_ids")}, Ids)
+    session = await services_.sessions.get(session_id(request))
+    async with services_.runs.quiet(session.id):
+        await services_.messages.delete(session.id, body.msg_ids)
+    return json_answer({"status": "ok"})
+
+
+@completes
+async def truncate(request: web.Request) -> web.StreamResponse:
+    """POST /api/session/{id}/truncate"""
+    services_ = services(request)
+    body = await read(request, TruncatePoint)
+    session = await services_.sessions.get(session_id(request))
+    async with services_.runs.quiet(session.id):
+        await services_.messages.truncate(session.id, body.message_id)
+    return json_answer({"status": "ok"})
+
+
+async def search(request: web.Request) -> web.StreamResponse:
+    """GET /api/search"""
+    query = clean_text(request.query.get("q", "")).strip()
+    hits = await search_messages(services(request).db, query) if query else []
+    return json_answer(
+        [
+            {
+                "session_id": hit.session_id,
+                "message_id": hit.message_id,
+                "name": hit.name or "New chat",
+                "snippet": hit.snippet,
+                "created_at": iso(hit.created_at),
+            }
+            for hit in hits
+        ]
+    )
+
+
+def message_json(message: Message, html: str) -> dict[str, Any]:
+    """A message as clients see it; `html` is empty for the user's own words."""
+    return {
+        "id": message.id,
+        "role": message.role,
+        "content": message.content,
+        "html": html,
+        "metadata": message.metadata,
+        "created_at": iso(message.created_at),
+    }
+
+
+def _render_all(messages: Any) -> list[str]:
+    return [rendered(message.content) if message.role == "assistant" else "" for message in messages]
+
+
+def _limit(request: web.Request) -> int:
+    text = request.query.get("limit", str(DEFAULT_LIMIT))
+    if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= PAGE_LIMIT):
+        raise BadRequest(f"`limit` must be a number from 1 to {PAGE_LIMIT}.")
+    return int(text)

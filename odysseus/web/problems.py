@@ -1,0 +1,39 @@
+"""The last word on errors: each becomes one JSON answer fit for a user; the rest goes to the log."""
+
+from __future__ import annotations
+
+import logging
+
+from aiohttp import web
+
+from odysseus.errors import OdysseusError
+from odysseus.web.answers import Handler, json_answer
+
+log = logging.getLogger(__name__)
+
+_WORDS = {404: "There is nothing at this address.", 405: "This address does not take this method."}
+
+
+@web.middleware
+async def problems(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Turn what a handler raises into `{"error", "status"}`."""
+    try:
+        return await handler(request)
+    except OdysseusError as error:
+        if error.status >= 500:
+            log.warning("%s %s: %s", request.method, request.path, error.message)
+        return problem(error.message, error.status)
+    except web.HTTPException as error:
+        if error.status < 400:
+            raise
+        return problem(_WORDS.get(error.status, error.reason), error.status)
+    except ConnectionError:
+        raise  # the client is gone: nobody is left to answer
+    except Exception:
+        log.exception("%s %s met an unexpected error", request.method, request.path)
+        return problem("The server met an error of its own. The log has the details.", 500)
+
+
+def problem(message: str, status: int) -> web.Response:
+    """An error as the contract has it (chat stream, section 1)."""
+    return json_answer({"error": message, "status": status}, status)

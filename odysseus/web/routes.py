@@ -1,0 +1,38 @@
+"""Every call of the server, in one table."""
+
+from __future__ import annotations
+
+from aiohttp import web
+
+from odysseus.web import chat, messages, models, pages, sessions
+
+
+def routes() -> list[web.RouteDef]:
+    """The addresses and who answers them."""
+    return [
+        web.get("/", pages.index),
+        web.get("/static/{path:.+}", pages.static_file),
+        web.get("/api/health", pages.health),
+        web.post("/api/chat_stream", chat.send),
+        web.get("/api/chat/resume/{session}", chat.resume),
+        web.get("/api/chat/stream_status/{session}", chat.status),
+        web.post("/api/chat/stop/{session}", chat.stop),
+        web.get("/api/sessions", sessions.list_all),
+        web.post("/api/session", sessions.create),
+        web.patch("/api/session/{session}", sessions.change),
+        web.delete("/api/session/{session}", sessions.delete),
+        web.post("/api/session/{session}/fork", sessions.fork),
+        web.get("/api/session/{session}/export", sessions.export),
+        web.get("/api/history/{session}", messages.history),
+        web.post("/api/session/{session}/edit-message", messages.edit),
+        web.post("/api/session/{session}/delete-messages", messages.delete),
+        web.post("/api/session/{session}/truncate", messages.truncate),
+        web.get("/api/search", messages.search),
+        web.get("/api/models", models.models),
+        web.get("/api/models/install", models.install_progress),
+        web.post("/api/models/install", models.start_install),
+        web.delete("/api/models/install", models.cancel_install),
+        web.get("/api/endpoints", models.endpoints),
+        web.post("/api/endpoints", models.add_endpoint),
+        web.delete("/api/endpoints/{endpoint}", models.remove_endpoint),
+    ]

@@ -1,0 +1,43 @@
+"""What the handlers work with, as one typed value on the application."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from aiohttp import web
+
+from odysseus.clock import Clock
+from odysseus.config import Config
+from odysseus.models.install import Installer
+from odysseus.providers.router import Router
+from odysseus.runs.registry import RunRegistry
+from odysseus.store.db import Database
+from odysseus.store.endpoints import EndpointStore
+from odysseus.store.messages import MessageStore
+from odysseus.store.sessions import SessionStore
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """Made by app.py, closed there too."""
+
+    config: Config
+    clock: Clock
+    db: Database
+    sessions: SessionStore
+    messages: MessageStore
+    endpoints: EndpointStore
+    runs: RunRegistry
+    router: Router
+    installer: Installer
+    static: Path
+    started_at: float
+
+
+SERVICES = web.AppKey("services", Services)
+
+
+def services(request: web.Request) -> Services:
+    """The application's services."""
+    return request.app[SERVICES]

@@ -1,0 +1,172 @@
+"""Sessions: list, create, change, delete, fork, export (contract, section 8)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+from urllib.parse import quote
+
+import orjson
+from aiohttp import web
+from msgspec import UNSET, Meta, Struct, UnsetType, structs
+
+from odysseus.clock import iso
+from odysseus.errors import BadRequest
+from odysseus.store.messages import Message
+from odysseus.store.sessions import NAME_LIMIT, Session
+from odysseus.text import clean_text
+from odysseus.web.answers import completes, json_answer
+from odysseus.web.body import read
+from odysseus.web.services import services
+
+Name = Annotated[str, Meta(max_length=NAME_LIMIT)]
+
+
+class NewSession(Struct, frozen=True):
+    """All optional."""
+
+    name: Name = ""
+    model: str = ""
+    endpoint_id: str = ""
+    mode: Literal["chat", "agent"] | None = None
+
+
+class SessionChange(Struct, frozen=True):
+    """What is given is set."""
+
+    name: Name | UnsetType = UNSET
+    model: str | UnsetType = UNSET
+    endpoint_id: str | UnsetType = UNSET
+    mode: Literal["chat", "agent"] | UnsetType = UNSET
+    archived: bool | UnsetType = UNSET
+    pinned: bool | UnsetType = UNSET
+
+
+class ForkPoint(Struct, frozen=True):
+    """The last message to take along."""
+
+    message_id: str
+
+
+def session_json(session: Session, *, running: bool) -> dict[str, Any]:
+    """A session as clients see it."""
+    return {
+        "id": session.id,
+        "name": session.name or "New chat",
+        "model": session.model,
+        "endpoint_id": session.endpoint_id,
+        "mode": session.mode,
+        "archived": session.archived,
+        "pinned": session.pinned,
+        "created_at": iso(session.created_at),
+        "updated_at": iso(session.updated_at),
+        "last_message_at": None if session.last_message_at is None else iso(session.last_message_at),
+        "message_count": session.message_count,
+        "total_tokens": session.total_tokens,
+        "running": running,
+    }
+
+
+async def list_all(request: web.Request) -> web.StreamResponse:
+    """GET /api/sessions"""
+    services_ = services(request)
+    archived = request.query.get("archived", "").lower() in {"1", "true"}
+    sessions = await services_.sessions.list(clean_text(request.query.get("q", "")), archived=archived)
+    return json_answer([session_json(session, running=services_.runs.is_running(session.id)) for session in sessions])
+
+
+@completes
+async def create(request: web.Request) -> web.StreamResponse:
+    """POST /api/session"""
+    services_ = services(request)
+    body = await read(request, NewSession)
+    endpoint_id, model = services_.router.default()
+    session = await services_.sessions.create(
+        name=body.name.strip(),
+        endpoint_id=body.endpoint_id or endpoint_id,
+        model=body.model or ("" if body.endpoint_id else model),
+        mode=body.mode or services_.config.chat.mode,
+    )
+    return json_answer(session_json(session, running=False))
+
+
+@completes
+async def change(request: web.Request) -> web.StreamResponse:
+    """PATCH /api/session/{id}"""
+    body = await read(request, SessionChange)
+    fields = {name: value for name, value in structs.asdict(body).items() if value is not UNSET}
+    if "name" in fields:
+        fields["name"] = fields["name"].strip()
+        if not fields["name"]:
+            raise BadRequest("Field 'name': a session's name cannot be empty.")
+    session = await services(request).sessions.change(session_id(request), fields)
+    return json_answer(session_json(session, running=services(request).runs.is_running(session.id)))
+
+
+@completes
+async def delete(request: web.Request) -> web.StreamResponse:
+    """DELETE /api/session/{id}"""
+    services_ = services(request)
+    session = await services_.sessions.get(session_id(request))
+    async with services_.runs.quiet(session.id, discard=True):
+        await services_.sessions.delete(session.id)
+    return json_answer({"status": "deleted"})
+
+
+@completes
+async def fork(request: web.Request) -> web.StreamResponse:
+    """POST /api/session/{id}/fork"""
+    services_ = services(request)
+    body = await read(request, ForkPoint)
+    session = await services_.sessions.get(session_id(request))
+    return json_answer(session_json(await services_.messages.fork(session, body.message_id), running=False))
+
+
+async def export(request: web.Request) -> web.StreamResponse:
+    """GET /api/session/{id}/export"""
+    services_ = services(request)
+    kind = request.query.get("fmt", "md")
+    if kind not in {"md", "json"}:
+        raise BadRequest("`fmt` must be md or json.")
+    session = await services_.sessions.get(session_id(request))
+    messages = await services_.messages.all(session.id)
+    text = as_markdown(session, messages) if kind == "md" else as_json(session, messages)
+    name = quote(f"{session.name or 'chat'}.{kind}", safe="")
+    return web.Response(
+        body=text.encode(),
+        content_type="text/markdown" if kind == "md" else "application/json",
+        charset="utf-8",
+        headers={"Content-Disposition": f"attachment; filename=\"chat.{kind}\"; filename*=UTF-8''{name}"},
+    )
+
+
+def as_markdown(session: Session, messages: list[Message] | Any) -> str:
+    """A session to read."""
+    parts = [f"# {session.name or 'Chat'}"]
+    for message in messages:
+        who = "You" if message.role == "user" else message.metadata.get("model") or "Assistant"
+        ending = "\n\n*(stopped)*" if message.metadata.get("stopped") else ""
+        parts.append(f"## {who}\n\n{message.content}{ending}")
+    return "\n\n".join(parts) + "\n"
+
+
+def as_json(session: Session, messages: list[Message] | Any) -> str:
+    """A session to process."""
+    value = {
+        "session": session_json(session, running=False),
+        "messages": [
+            {
+                "id": message.id,
+                "role": message.role,
+                "content": message.content,
+                "metadata": message.metadata,
+                "created_at": iso(message.created_at),
+            }
+            for message in messages
+        ],
+    }
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+
+
+def session_id(request: web.Request) -> str:
+    """The id in the address."""
+    return clean_text(request.match_info["session"])
