@@ -1,0 +1,73 @@
+/** Starts the page: the views, the address, other tabs, and what happens when the tab is hidden or shown. */
+
+import { openChat, pauseChat, syncChat } from "./core/chat.js";
+import { refreshModels, watchInstall } from "./core/models.js";
+import { readAddress } from "./core/route.js";
+import { refreshSessions } from "./core/sessions.js";
+import { state } from "./core/state.js";
+import { hearTabs } from "./core/tabs.js";
+import { startComposer } from "./views/composer.js";
+import { openEndpoints, startEndpoints } from "./views/endpoints.js";
+import { startFrame } from "./views/frame.js";
+import { startMissing } from "./views/missing.js";
+import { startPicker } from "./views/picker.js";
+import { startSearch } from "./views/search.js";
+import { startSessions } from "./views/sessions.js";
+import { startStatus } from "./views/status.js";
+import { followAnswer, startTranscript } from "./views/transcript.js";
+
+/** A hidden tab keeps its stream this long, so that a short look elsewhere costs nothing. */
+const HIDDEN_MS = 4000;
+
+/** Coming back fires several events at once; one look is enough. */
+const LOOK_MS = 50;
+
+let hiding = 0;
+let looking = 0;
+
+function openAddress() {
+  const { session, message } = readAddress();
+  if (session !== state.chat.session || message) void openChat(session, message);
+}
+
+function lookAgain() {
+  clearTimeout(looking);
+  looking = setTimeout(() => {
+    void syncChat();
+    void refreshSessions();
+  }, LOOK_MS);
+}
+
+function onVisibility() {
+  clearTimeout(hiding);
+  if (document.visibilityState === "hidden") hiding = setTimeout(pauseChat, HIDDEN_MS);
+  else lookAgain();
+}
+
+/** @param {import("./core/tabs.js").News} news */
+function onNews(news) {
+  if (news.kind === "models") return void Promise.all([refreshModels(), watchInstall()]);
+  if (document.visibilityState === "hidden") return;
+  void refreshSessions();
+  if (news.kind === "run" && news.session === state.chat.session) void syncChat();
+}
+
+startFrame();
+startSessions();
+startSearch();
+startTranscript();
+startComposer(followAnswer);
+startStatus();
+startPicker(openEndpoints);
+startMissing(openEndpoints);
+startEndpoints();
+
+addEventListener("hashchange", openAddress);
+document.addEventListener("visibilitychange", onVisibility);
+addEventListener("focus", lookAgain);
+addEventListener("online", lookAgain);
+hearTabs(onNews);
+
+openAddress();
+void refreshSessions();
+void refreshModels().then(watchInstall);

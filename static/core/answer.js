@@ -1,0 +1,107 @@
+/** What each frame does to a live answer. Pure: plain state in, plain state changed, no document and no network. */
+
+/** @import { Frame, Live, StreamEvent } from "./types.js" */
+
+/**
+ * @param {string} session
+ * @param {string} runId
+ * @returns {Live}
+ */
+export function newLive(session, runId) {
+  return {
+    session,
+    runId,
+    cursor: 0,
+    text: "",
+    thinking: "",
+    blocks: [],
+    model: "",
+    endpointLabel: "",
+    metrics: null,
+    terminal: null,
+    error: null,
+    savedId: null,
+    ended: false,
+    link: "open",
+  };
+}
+
+/**
+ * Forget what was received, to take the run from its first frame.
+ *
+ * @param {Live} live
+ */
+export function rewind(live) {
+  Object.assign(live, { cursor: 0, text: "", thinking: "" });
+}
+
+/**
+ * Apply one event of the stream and move the cursor behind it.
+ *
+ * @param {Live} live
+ * @param {StreamEvent} event
+ */
+export function applyEvent(live, event) {
+  if (event.data === "[DONE]") live.ended = true;
+  else {
+    const frame = parse(event.data);
+    if (event.event === "error") applyError(live, frame);
+    else if (frame) applyFrame(live, frame);
+  }
+  const id = Number(event.id);
+  if (event.id && Number.isInteger(id)) live.cursor = id;
+}
+
+/** @param {string} data */
+function parse(data) {
+  try {
+    return JSON.parse(data);
+  } catch (error) {
+    console.error("A frame is not JSON and was passed over.", error);
+    return null;
+  }
+}
+
+/**
+ * @param {Live} live
+ * @param {{ error?: string, status?: number } | null} frame
+ */
+function applyError(live, frame) {
+  live.error = { message: frame?.error || "The answer failed.", status: frame?.status ?? null };
+  live.ended = true;
+}
+
+/**
+ * @param {Live} live
+ * @param {Frame} frame
+ */
+function applyFrame(live, frame) {
+  switch (frame.type) {
+    case undefined:
+      if (typeof frame.delta !== "string") break;
+      if (frame.thinking) live.thinking += frame.delta;
+      else live.text += frame.delta;
+      break;
+    case "block":
+      live.blocks[frame.index] = { html: frame.html, open: frame.open };
+      break;
+    case "page_text":
+      live.text = frame.text;
+      live.thinking = frame.thinking;
+      break;
+    case "model_info":
+      live.model = frame.model;
+      live.endpointLabel = frame.endpoint_label;
+      break;
+    case "metrics":
+      live.metrics = frame.data;
+      break;
+    case "message_saved":
+      live.savedId = frame.id;
+      break;
+    case "chat_terminal":
+    case "agent_terminal":
+      live.terminal = frame.data;
+      break;
+  }
+}

@@ -1,0 +1,179 @@
+/** Every call to the server, as plain functions. A refusal is an ApiError whose message can be shown as it is. */
+
+/** @import { Endpoint, HistoryPage, Install, ModelItem, Route, SearchHit, Session, StreamStatus } from "./types.js" */
+
+/** A call that did not succeed. `status` is the HTTP status, or 0 when the server was not reached. */
+export class ApiError extends Error {
+  /**
+   * @param {string} message
+   * @param {number} status
+   */
+  constructor(message, status) {
+    super(message);
+    this.status = status;
+  }
+}
+
+const UNREACHABLE = "The server cannot be reached. Is it still running?";
+
+/**
+ * @param {string} path
+ * @param {RequestInit} [init]
+ * @returns {Promise<Response>} a response with a 2xx status
+ */
+async function request(path, init = {}) {
+  const response = await fetch(path, { credentials: "same-origin", ...init }).catch((error) => {
+    if (init.signal?.aborted) throw error;
+    throw new ApiError(UNREACHABLE, 0);
+  });
+  if (!response.ok) throw new ApiError(await problem(response), response.status);
+  return response;
+}
+
+/**
+ * @param {Response} response
+ * @returns {Promise<string>}
+ */
+async function problem(response) {
+  const body = await response.json().catch(() => null); // a proxy's own error page is not JSON
+  return typeof body?.error === "string" && body.error ? body.error : `The server answered with error ${response.status}.`;
+}
+
+/**
+ * @param {string} method
+ * @param {string} path
+ * @param {unknown} [body]
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<any>}
+ */
+async function call(method, path, body, signal) {
+  const init = /** @type {RequestInit} */ ({ method, signal });
+  if (body !== undefined) {
+    init.body = JSON.stringify(body);
+    init.headers = { "Content-Type": "application/json" };
+  }
+  const response = await request(path, init);
+  return response.json().catch(() => {
+    throw new ApiError(UNREACHABLE, 0);
+  });
+}
+
+/** @param {string} id */
+const session = (id) => `/api/session/${encodeURIComponent(id)}`;
+
+/** @type {(query?: string, signal?: AbortSignal) => Promise<Session[]>} */
+export const listSessions = (query = "", signal) =>
+  call("GET", `/api/sessions${query && `?q=${encodeURIComponent(query)}`}`, undefined, signal);
+
+/** @type {(route: Route | null) => Promise<Session>} */
+export const createSession = (route) => call("POST", "/api/session", route ?? {});
+
+/** @type {(id: string, changes: Partial<Session>) => Promise<Session>} */
+export const patchSession = (id, changes) => call("PATCH", session(id), changes);
+
+/** @type {(id: string) => Promise<unknown>} */
+export const deleteSession = (id) => call("DELETE", session(id));
+
+/**
+ * @param {string} id
+ * @param {"md" | "json"} format
+ */
+export const exportAddress = (id, format) => `${session(id)}/export?fmt=${format}`;
+
+/** @type {(id: string, limit: number, before?: string | null) => Promise<HistoryPage>} */
+export const history = (id, limit, before = null) =>
+  call("GET", `/api/history/${encodeURIComponent(id)}?limit=${limit}${before ? `&before=${encodeURIComponent(before)}` : ""}`);
+
+/** @type {(query: string, signal?: AbortSignal) => Promise<SearchHit[]>} */
+export const search = (query, signal) => call("GET", `/api/search?q=${encodeURIComponent(query)}`, undefined, signal);
+
+/** @type {() => Promise<{ items: ModelItem[], default: Route }>} */
+export const models = () => call("GET", "/api/models");
+
+/** @type {() => Promise<Install>} */
+export const installState = () => call("GET", "/api/models/install");
+
+/** @type {() => Promise<unknown>} */
+export const startInstall = () => call("POST", "/api/models/install", {});
+
+/** @type {() => Promise<unknown>} */
+export const cancelInstall = () => call("DELETE", "/api/models/install");
+
+/** @type {() => Promise<Endpoint[]>} */
+export const endpoints = () => call("GET", "/api/endpoints");
+
+/** @type {(fields: { label?: string, base_url: string, api_key?: string }) => Promise<Endpoint>} */
+export const addEndpoint = (fields) => call("POST", "/api/endpoints", fields);
+
+/** @type {(id: string) => Promise<unknown>} */
+export const removeEndpoint = (id) => call("DELETE", `/api/endpoints/${encodeURIComponent(id)}`);
+
+/**
+ * The run of a session that is in the server's memory, or null when there is none.
+ *
+ * @param {string} id
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<StreamStatus | null>}
+ */
+export async function streamStatus(id, signal) {
+  try {
+    return await call("GET", `/api/chat/stream_status/${encodeURIComponent(id)}`, undefined, signal);
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return null;
+    throw error;
+  }
+}
+
+/**
+ * Send a message. Resolves when the server has accepted it; the body is the run's stream.
+ *
+ * @param {string} id
+ * @param {string} message
+ * @param {Route | null} route
+ */
+export function send(id, message, route) {
+  const body = { message, session: id, selected_model: route?.model, selected_endpoint_id: route?.endpoint_id };
+  return request("/api/chat_stream?dialect=page", {
+    method: "POST",
+    body: JSON.stringify(body),
+    headers: {
+      "Content-Type": "application/json",
+      Accept: "text/event-stream",
+      "X-Tz-Offset": String(-new Date().getTimezoneOffset()),
+      "X-Tz-Name": Intl.DateTimeFormat().resolvedOptions().timeZone ?? "",
+    },
+  });
+}
+
+/**
+ * The run's stream behind frame `after`.
+ *
+ * @param {string} id
+ * @param {number} after
+ * @param {AbortSignal} signal
+ */
+export function resume(id, after, signal) {
+  return request(`/api/chat/resume/${encodeURIComponent(id)}?dialect=page&after=${after}`, {
+    headers: { Accept: "text/event-stream" },
+    signal,
+  });
+}
+
+/** @param {Response} response */
+export const runIdOf = (response) => response.headers.get("X-Odysseus-Run-Id") ?? "";
+
+/**
+ * Ask to stop this very run.
+ *
+ * @param {string} id
+ * @param {string} runId
+ * @returns {Promise<{ stopped: boolean }>}
+ */
+export async function stop(id, runId) {
+  const response = await request(`/api/chat/stop/${encodeURIComponent(id)}`, {
+    method: "POST",
+    headers: { "X-Odysseus-Run-Id": runId },
+    priority: "high",
+  });
+  return response.json();
+}

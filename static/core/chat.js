@@ -1,0 +1,295 @@
+/** The open chat: loading it, sending to it, following its answer, stopping it. Draws nothing. */
+
+/** @import { Chat, HistoryPage, Live, Message, StoredMessage } from "./types.js" */
+
+import { newLive } from "./answer.js";
+import * as api from "./api.js";
+import { keepDraft } from "./drafts.js";
+import { Follower } from "./follow.js";
+import { currentRoute } from "./models.js";
+import { refreshSessions } from "./sessions.js";
+import { isLive, newChat, set, state, tell } from "./state.js";
+import { tellTabs } from "./tabs.js";
+
+const PAGE = 50;
+
+/** @type {Follower | null} */
+let follower = null;
+let keys = 0;
+
+/** @param {Chat} chat */
+const isOpen = (chat) => state.chat === chat;
+
+/**
+ * Open a session, or an empty chat. The stream of the chat left behind is let go; its run goes on.
+ *
+ * @param {string | null} session
+ * @param {string | null} [target]  a message to show
+ */
+export async function openChat(session, target = null) {
+  follower?.close();
+  follower = null;
+  const chat = { ...newChat(session), target };
+  set({ chat, alert: "", status: "" });
+  if (session) await load(chat);
+}
+
+/**
+ * Bring the chat to what the server has: its last messages, and the answer that is being written, if any.
+ *
+ * @param {Chat} chat
+ */
+async function load(chat) {
+  const session = chat.session;
+  if (!session) return;
+  try {
+    // Status first: a run that ends between the two calls is then in the history.
+    const status = await api.streamStatus(session);
+    const page = await api.history(session, PAGE);
+    if (!isOpen(chat) || isLive()) return;
+    chat.live = null;
+    mergePage(chat, page);
+    chat.phase = "ready";
+    const stored = chat.messages.some((message) => message.role === "assistant" && message.metadata?.run_id === status?.run_id);
+    if (status?.status === "streaming" && !stored) follow(chat, newLive(session, status.run_id), null);
+    tell("chat");
+    if (chat.target) await reach(chat, chat.target);
+  } catch (error) {
+    refuse(chat, error);
+  }
+}
+
+/**
+ * @param {Chat} chat
+ * @param {unknown} error
+ */
+function refuse(chat, error) {
+  if (!(error instanceof api.ApiError)) throw error;
+  if (!isOpen(chat)) return;
+  if (chat.messages.length) return set({ alert: error.message });
+  chat.phase = "failed";
+  chat.problem = error.status === 404 ? "This chat does not exist any more." : error.message;
+  tell("chat");
+}
+
+/** Look again, after a time away or news from another tab. */
+export async function syncChat() {
+  const { chat } = state;
+  if (chat.sending || chat.phase === "loading") return;
+  if (isLive()) follower?.resume();
+  else await load(chat);
+}
+
+/**
+ * @param {StoredMessage} stored
+ * @returns {Message}
+ */
+function fromStored(stored) {
+  const { id, role, content, html, metadata } = stored;
+  return { key: id, id, role, content, html, metadata, live: null };
+}
+
+/**
+ * Lay the newest page over what is shown. A message that is there already keeps its key, and so its place on the page.
+ *
+ * @param {Chat} chat
+ * @param {HistoryPage} page
+ */
+function mergePage(chat, page) {
+  const known = new Map(chat.messages.map((message) => [message.id, message]));
+  const fresh = page.history.map((stored) => {
+    const old = known.get(stored.id);
+    if (!old) return fromStored(stored);
+    return Object.assign(old, { content: stored.content, html: old.live ? null : stored.html, metadata: stored.metadata });
+  });
+  const start = chat.messages.findIndex((message) => message.id !== null && message.id === fresh[0]?.id);
+  if (start < 0) chat.hasMore = page.has_more_before;
+  chat.messages = [...chat.messages.slice(0, Math.max(start, 0)), ...fresh];
+}
+
+/** Put the page of messages before the first one in front. */
+export async function loadEarlier() {
+  const { chat } = state;
+  const first = chat.messages[0]?.id;
+  if (!chat.session || !first || !chat.hasMore || chat.loadingEarlier) return;
+  chat.loadingEarlier = true;
+  tell("chat");
+  try {
+    const page = await api.history(chat.session, PAGE, first);
+    const known = new Set(chat.messages.map((message) => message.id));
+    chat.messages = [...page.history.filter(({ id }) => !known.has(id)).map(fromStored), ...chat.messages];
+    chat.hasMore = page.has_more_before;
+  } catch (error) {
+    refuse(chat, error);
+    chat.hasMore = false;
+  } finally {
+    chat.loadingEarlier = false;
+    if (isOpen(chat)) tell("chat");
+  }
+}
+
+/**
+ * Load back to a message; the transcript shows it as soon as it is there.
+ *
+ * @param {Chat} chat
+ * @param {string} id
+ */
+async function reach(chat, id) {
+  while (isOpen(chat) && chat.hasMore && !chat.messages.some((message) => message.id === id)) await loadEarlier();
+}
+
+/**
+ * Send a message to the open chat. True once the server has accepted it. A message is sent once; when the connection
+ * breaks before the answer's first byte, the server is asked whether it has it.
+ *
+ * @param {string} text
+ * @returns {Promise<boolean>}
+ */
+export async function sendMessage(text) {
+  const { chat } = state;
+  if (chat.sending || chat.phase !== "ready" || isLive() || !text.trim()) return false;
+  chat.sending = true;
+  set({ alert: "" });
+  tell("chat");
+  try {
+    const session = chat.session ?? (await createSession(chat, text));
+    const response = await api.send(session, text, currentRoute());
+    accept(chat, session, text, response);
+    return true;
+  } catch (error) {
+    if (!(error instanceof api.ApiError)) throw error;
+    if (error.status === 0 && (await arrived(chat, text))) return true;
+    if (isOpen(chat)) set({ alert: error.message });
+    return false;
+  } finally {
+    chat.sending = false;
+    if (isOpen(chat)) tell("chat");
+  }
+}
+
+/**
+ * @param {Chat} chat
+ * @param {string} draft
+ * @returns {Promise<string>}
+ */
+async function createSession(chat, draft) {
+  const { id } = await api.createSession(currentRoute());
+  chat.session = id;
+  keepDraft(null, "");
+  keepDraft(id, draft);
+  if (isOpen(chat)) history.replaceState(null, "", `#${encodeURIComponent(id)}`);
+  await refreshSessions();
+  return id;
+}
+
+/**
+ * @param {Chat} chat
+ * @param {string} session
+ * @param {string} text
+ * @param {Response} response
+ */
+function accept(chat, session, text, response) {
+  keepDraft(session, "");
+  tellTabs({ kind: "run", session });
+  if (!isOpen(chat)) return void response.body?.cancel();
+  chat.messages.push({ key: `new-${(keys += 1)}`, id: null, role: "user", content: text, html: null, metadata: null, live: null });
+  follow(chat, newLive(session, api.runIdOf(response)), response);
+  void refreshSessions();
+}
+
+/**
+ * Whether a message whose sending broke off has reached the server all the same.
+ *
+ * @param {Chat} chat
+ * @param {string} text
+ */
+async function arrived(chat, text) {
+  if (!chat.session) return false;
+  try {
+    const status = await api.streamStatus(chat.session);
+    if (status?.status !== "streaming" || status.query !== text.trim()) return false;
+  } catch (error) {
+    if (error instanceof api.ApiError) return false;
+    throw error;
+  }
+  keepDraft(chat.session, "");
+  await load(chat);
+  return true;
+}
+
+/**
+ * Show the answer of a run as the chat's last message and keep it connected.
+ *
+ * @param {Chat} chat
+ * @param {Live} live
+ * @param {Response | null} response
+ */
+function follow(chat, live, response) {
+  chat.live = live;
+  chat.messages.push({ key: `run-${live.runId}`, id: null, role: "assistant", content: "", html: null, metadata: null, live });
+  follower?.close();
+  follower = new Follower(live, {
+    onChange: () => isOpen(chat) && tell("live"),
+    onEnd: () => finish(chat, live),
+    onGone: () => void forget(chat),
+  });
+  if (document.visibilityState === "hidden") follower.pause();
+  tell("chat", "live");
+  void follower.start(response);
+}
+
+/**
+ * The run has ended: its record and ids go to the two messages it belongs to.
+ *
+ * @param {Chat} chat
+ * @param {Live} live
+ */
+function finish(chat, live) {
+  const answer = chat.messages.find((message) => message.live === live);
+  const question = chat.messages.findLast((message) => message.role === "user");
+  const record = live.terminal;
+  if (question) question.id ??= record?.user_message_id ?? null;
+  if (answer) {
+    Object.assign(answer, { id: live.savedId ?? record?.message_id ?? null, content: live.text, metadata: record });
+    const empty = !answer.id && !live.blocks.length && !live.thinking;
+    if (empty && question) {
+      question.metadata = record ?? { status: "failed", failure: live.error };
+      chat.messages = chat.messages.filter((message) => message !== answer);
+    }
+  }
+  tell("chat", "live");
+  tellTabs({ kind: "run", session: live.session });
+  void refreshSessions();
+  if (record?.stop_reason === "replaced") void load(chat); // another tab has sent the next message
+}
+
+/**
+ * The server no longer has the run: the history tells how it ended.
+ *
+ * @param {Chat} chat
+ */
+async function forget(chat) {
+  if (!isOpen(chat)) return;
+  if (chat.live) chat.live.ended = true;
+  await load(chat);
+  tell("live");
+  void refreshSessions();
+}
+
+/** Stop the open chat's answer. The text so far stays. */
+export async function stopAnswer() {
+  const { live } = state.chat;
+  if (!live || live.ended || !live.runId) return;
+  try {
+    await api.stop(live.session, live.runId);
+    follower?.resume(); // the end must be heard here even if this tab had given way
+  } catch (error) {
+    if (!(error instanceof api.ApiError)) throw error;
+    set({ alert: `The answer could not be stopped. ${error.message}` });
+  }
+}
+
+/** The tab is hidden for a while: let the stream go. */
+export function pauseChat() {
+  follower?.pause();
+}

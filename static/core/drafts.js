@@ -1,0 +1,30 @@
+/** Unsent text, kept per session in the browser. Storage that is full or forbidden only costs the keeping. */
+
+/** @param {string | null} session */
+const keyOf = (session) => `odysseus.draft.${session ?? "new"}`;
+
+/**
+ * @param {string | null} session
+ * @returns {string}
+ */
+export function readDraft(session) {
+  try {
+    return localStorage.getItem(keyOf(session)) ?? "";
+  } catch (error) {
+    console.warn("Drafts cannot be read.", error);
+    return "";
+  }
+}
+
+/**
+ * @param {string | null} session
+ * @param {string} text  empty forgets the draft
+ */
+export function keepDraft(session, text) {
+  try {
+    if (text) localStorage.setItem(keyOf(session), text);
+    else localStorage.removeItem(keyOf(session));
+  } catch (error) {
+    console.warn("The draft cannot be kept.", error);
+  }
+}

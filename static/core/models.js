@@ -1,0 +1,131 @@
+/** The models that can answer, which one is chosen, and the embedded model's installation. */
+
+/** @import { ModelItem, Route } from "./types.js" */
+
+import * as api from "./api.js";
+import { currentSession, set, state } from "./state.js";
+import { tellTabs } from "./tabs.js";
+
+const POLL_MS = 500;
+
+let polling = 0;
+
+/** @param {unknown} error */
+function report(error) {
+  if (!(error instanceof api.ApiError)) throw error;
+  set({ alert: error.message });
+}
+
+export async function refreshModels() {
+  try {
+    const answer = await api.models();
+    set({ models: answer.items, defaultRoute: answer.default, modelsKnown: true });
+  } catch (error) {
+    report(error);
+  }
+}
+
+/**
+ * The route the open chat's next message takes, or null before anything is known.
+ *
+ * @returns {Route | null}
+ */
+export function currentRoute() {
+  const session = currentSession();
+  if (session?.endpoint_id) return { endpoint_id: session.endpoint_id, model: session.model };
+  const route = state.choice ?? state.defaultRoute;
+  return route.endpoint_id ? route : null;
+}
+
+/**
+ * The endpoint of the open chat's route.
+ *
+ * @returns {ModelItem | null}
+ */
+export function currentEndpoint() {
+  const route = currentRoute();
+  return state.models.find((item) => item.endpoint_id === route?.endpoint_id) ?? null;
+}
+
+/**
+ * Choose the model for the open chat.
+ *
+ * @param {Route} route
+ */
+export async function chooseModel(route) {
+  const session = currentSession();
+  set({ choice: route });
+  if (!session) return;
+  try {
+    const changed = await api.patchSession(session.id, route);
+    set({ sessions: state.sessions.map((known) => (known.id === changed.id ? { ...known, ...route } : known)) });
+    tellTabs({ kind: "sessions" });
+  } catch (error) {
+    report(error);
+  }
+}
+
+/** Start fetching the embedded model and watch it. */
+export async function install() {
+  try {
+    await api.startInstall();
+  } catch (error) {
+    if (!(error instanceof api.ApiError)) throw error;
+    return set({ install: { state: "failed", message: error.message } });
+  }
+  await watchInstall();
+}
+
+export async function cancelInstall() {
+  try {
+    await api.cancelInstall();
+  } catch (error) {
+    report(error);
+  }
+  await watchInstall();
+}
+
+/** Read the installation's progress, again and again while it runs. */
+export async function watchInstall() {
+  clearTimeout(polling);
+  const before = state.install.state;
+  try {
+    set({ install: await api.installState() });
+  } catch (error) {
+    report(error);
+  }
+  if (state.install.state === "running") polling = setTimeout(watchInstall, POLL_MS);
+  else if (before === "running") {
+    await refreshModels();
+    tellTabs({ kind: "models" });
+  }
+}
+
+/**
+ * Add an endpoint and, when it answers with models, choose its first for the open chat. Throws ApiError.
+ *
+ * @param {{ label?: string, base_url: string, api_key?: string }} fields
+ * @returns {Promise<string>} the result, in words
+ */
+export async function addEndpoint(fields) {
+  const endpoint = await api.addEndpoint(fields);
+  await refreshModels();
+  tellTabs({ kind: "models" });
+  const item = state.models.find((known) => known.endpoint_id === endpoint.id);
+  const first = item?.models[0];
+  if (!first) return `${endpoint.label} was added. ${item?.note || "It has named no models yet."}`;
+  await chooseModel({ endpoint_id: endpoint.id, model: first.id });
+  return `${endpoint.label} was added with ${item.models.length === 1 ? "one model" : `${item.models.length} models`}.`;
+}
+
+/**
+ * Remove an endpoint that was added here. Throws ApiError.
+ *
+ * @param {string} id
+ */
+export async function removeEndpoint(id) {
+  await api.removeEndpoint(id);
+  if (state.choice?.endpoint_id === id) set({ choice: null });
+  await refreshModels();
+  tellTabs({ kind: "models" });
+}

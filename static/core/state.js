@@ -1,0 +1,85 @@
+/** The page's one store: a plain object, and who wants to hear when a part of it changed. Knows no view and no call. */
+
+/** @import { Chat, State } from "./types.js" */
+
+/** @typedef {keyof State | "live"} Topic  `live` is a change inside `chat.live`; all others are keys of the state. */
+
+/** @type {Map<Topic, Set<() => void>>} */
+const listeners = new Map();
+
+/**
+ * A chat with nothing in it.
+ *
+ * @param {string | null} session
+ * @returns {Chat}
+ */
+export function newChat(session) {
+  return {
+    session,
+    phase: session ? "loading" : "ready",
+    problem: "",
+    messages: [],
+    hasMore: false,
+    loadingEarlier: false,
+    sending: false,
+    live: null,
+    target: null,
+  };
+}
+
+/** @type {State} */
+export const state = {
+  chat: newChat(null),
+  sessions: [],
+  models: [],
+  modelsKnown: false,
+  defaultRoute: { endpoint_id: "", model: "" },
+  choice: null,
+  install: { state: "idle" },
+  alert: "",
+  status: "",
+};
+
+/**
+ * Replace parts of the state and tell their listeners.
+ *
+ * @param {Partial<State>} patch
+ */
+export function set(patch) {
+  Object.assign(state, patch);
+  tell(.../** @type {(keyof State)[]} */ (Object.keys(patch)));
+}
+
+/**
+ * Say that something inside these parts changed. A listener of several is called once.
+ *
+ * @param {...Topic} topics
+ */
+export function tell(...topics) {
+  const called = new Set(topics.flatMap((topic) => [...(listeners.get(topic) ?? [])]));
+  for (const listener of called) listener();
+}
+
+/**
+ * Call `listener` now and after each change of one of `topics`.
+ *
+ * @param {Topic[]} topics
+ * @param {() => void} listener
+ */
+export function watch(topics, listener) {
+  for (const topic of topics) {
+    const known = listeners.get(topic) ?? new Set();
+    listeners.set(topic, known.add(listener));
+  }
+  listener();
+}
+
+/** True while the open chat's answer is still coming. */
+export function isLive() {
+  return state.chat.live !== null && !state.chat.live.ended;
+}
+
+/** The open chat's entry in the list of sessions, if it has one. */
+export function currentSession() {
+  return state.sessions.find((session) => session.id === state.chat.session) ?? null;
+}

@@ -1,0 +1,151 @@
+/**
+ * The shapes the page shares: what the server sends, and what the store keeps. Types only.
+ *
+ * @typedef {{ endpoint_id: string, model: string }} Route
+ *
+ * @typedef {object} Session
+ * @property {string} id
+ * @property {string} name
+ * @property {string} model
+ * @property {string} endpoint_id
+ * @property {boolean} pinned
+ * @property {boolean} running
+ * @property {number | string} updated_at
+ * @property {number | string | null} last_message_at
+ *
+ * @typedef {object} Failure
+ * @property {number | null} status
+ * @property {string} message
+ *
+ * @typedef {object} Usage
+ * @property {number} [input_tokens]
+ * @property {number} [output_tokens]
+ * @property {number} [total_tokens]
+ * @property {number | null} [cost]
+ * @property {string} [usage_source]
+ * @property {number | null} [tokens_per_second]
+ *
+ * @typedef {Usage & { total_time?: number, response_time?: number, time_to_first_token?: number | null, model?: string,
+ *   endpoint_label?: string }} Metrics
+ *
+ * @typedef {"completed" | "stopped" | "failed" | "timeout" | "interrupted"} RunStatus
+ *
+ * @typedef {object} Terminal  The terminal record, and so the metadata of a stored answer.
+ * @property {string} [run_id]
+ * @property {string | null} [message_id]
+ * @property {string | null} [user_message_id]
+ * @property {RunStatus} [status]
+ * @property {string | null} [stop_reason]
+ * @property {string | null} [finish_reason]
+ * @property {string} [model]
+ * @property {string} [endpoint_label]
+ * @property {Usage} [usage]
+ * @property {{ total_time?: number, time_to_first_token?: number | null }} [timing]
+ * @property {Failure | null} [failure]
+ * @property {string} [thinking]
+ * @property {boolean} [stopped]
+ *
+ * @typedef {object} StoredMessage
+ * @property {string} id
+ * @property {"user" | "assistant"} role
+ * @property {string} content
+ * @property {string | null} html
+ * @property {Terminal | null} metadata
+ *
+ * @typedef {object} HistoryPage
+ * @property {StoredMessage[]} history
+ * @property {boolean} has_more_before
+ *
+ * @typedef {object} StreamStatus
+ * @property {"streaming" | "done" | "error" | "stopped"} status
+ * @property {string} run_id
+ * @property {string} query
+ *
+ * @typedef {{ session_id: string, message_id: string, name: string, snippet: string }} SearchHit
+ *
+ * @typedef {"ready" | "missing" | "loading" | "idle" | "failed" | "unreachable"} EndpointState
+ *
+ * @typedef {object} ModelItem  One endpoint with its models.
+ * @property {string} endpoint_id
+ * @property {string} endpoint_label
+ * @property {string} kind
+ * @property {boolean} online
+ * @property {EndpointState} state
+ * @property {string} [note]
+ * @property {{ id: string, context_length?: number | null }[]} models
+ *
+ * @typedef {object} Install
+ * @property {"idle" | "running" | "done" | "failed"} state
+ * @property {string} [name]
+ * @property {number} [received]
+ * @property {number} [total]
+ * @property {string} [message]
+ *
+ * @typedef {{ id: string, label: string, kind: string, base_url?: string, has_key?: boolean, removable: boolean }} Endpoint
+ *
+ * @typedef {{ id: string, event: string, data: string }} StreamEvent  One event of an event stream, as text.
+ *
+ * @typedef {{ type?: undefined, delta: string, thinking?: boolean }} DeltaFrame
+ * @typedef {{ type: "block", index: number, open: boolean, html: string }} BlockFrame
+ * @typedef {{ type: "page_text", text: string, thinking: string }} PageTextFrame
+ * @typedef {{ type: "model_info", model: string, endpoint_id: string, endpoint_label: string }} ModelInfoFrame
+ * @typedef {{ type: "metrics", data: Metrics }} MetricsFrame
+ * @typedef {{ type: "run_timeout", reason: string, message: string }} TimeoutFrame
+ * @typedef {{ type: "message_saved", id: string }} SavedFrame
+ * @typedef {{ type: "chat_terminal" | "agent_terminal", data: Terminal }} TerminalFrame
+ * @typedef {DeltaFrame | BlockFrame | PageTextFrame | ModelInfoFrame | MetricsFrame | TimeoutFrame | SavedFrame
+ *   | TerminalFrame} Frame  The frames the page acts on. Others are passed over.
+ *
+ * @typedef {{ html: string, open: boolean }} Block
+ *
+ * @typedef {"open" | "paused" | "queued" | "lost"} Link  The state of the connection behind a live answer.
+ *
+ * @typedef {object} Live  An answer while it is being received.
+ * @property {string} session
+ * @property {string} runId
+ * @property {number} cursor  the id of the last frame applied
+ * @property {string} text
+ * @property {string} thinking
+ * @property {Block[]} blocks
+ * @property {string} model
+ * @property {string} endpointLabel
+ * @property {Metrics | null} metrics
+ * @property {Terminal | null} terminal
+ * @property {Failure | null} error
+ * @property {string | null} savedId
+ * @property {boolean} ended
+ * @property {Link} link
+ *
+ * @typedef {object} Message  A message in the transcript. `key` stays when `id` becomes known.
+ * @property {string} key
+ * @property {string | null} id
+ * @property {"user" | "assistant"} role
+ * @property {string} content
+ * @property {string | null} html
+ * @property {Terminal | null} metadata
+ * @property {Live | null} live
+ *
+ * @typedef {object} Chat  One opened session. Late callbacks hold their own chat, so they cannot draw into another.
+ * @property {string | null} session  null until the first message creates it
+ * @property {"loading" | "ready" | "failed"} phase
+ * @property {string} problem  why the phase is failed, in words
+ * @property {Message[]} messages
+ * @property {boolean} hasMore
+ * @property {boolean} loadingEarlier
+ * @property {boolean} sending
+ * @property {Live | null} live
+ * @property {string | null} target  a message to show once, from a search
+ *
+ * @typedef {object} State
+ * @property {Chat} chat
+ * @property {Session[]} sessions
+ * @property {ModelItem[]} models
+ * @property {boolean} modelsKnown
+ * @property {Route} defaultRoute
+ * @property {Route | null} choice  the route picked for a chat that has no session yet
+ * @property {Install} install
+ * @property {string} alert  an error to show, in words
+ * @property {string} status  the polite line
+ */
+
+export {};

@@ -1,0 +1,128 @@
+/** Figures and states as words. Pure. */
+
+/** @import { Failure, Live, Metrics, Terminal } from "./types.js" */
+
+const TIMEOUTS = {
+  wall_clock_timeout: "Ended: the answer took longer than the time limit.",
+  idle_timeout: "Ended: the model sent nothing for too long.",
+};
+
+const STOPS = {
+  user_stop: "Stopped",
+  replaced: "Stopped: a newer message took its place.",
+  client_disconnected: "Stopped: the connection was closed.",
+};
+
+const FINISHES = {
+  length: "Cut off: the model reached its length limit.",
+  content_filter: "Ended by the provider's content filter.",
+};
+
+/**
+ * @param {Record<string, string>} table
+ * @param {string | null | undefined} key
+ * @param {string} otherwise
+ */
+const pick = (table, key, otherwise) => (key && table[key]) || otherwise;
+
+/**
+ * How a run ended, in words; empty when it simply finished. `tone` says whether it is a fault.
+ *
+ * @param {Terminal | null} record
+ * @param {Failure | null} [error]
+ * @returns {{ text: string, tone: "quiet" | "bad" }}
+ */
+export function outcome(record, error = null) {
+  const failure = record?.failure ?? error;
+  switch (record?.status) {
+    case "stopped":
+      return { text: pick(STOPS, record.stop_reason, "Stopped"), tone: "quiet" };
+    case "timeout":
+      return { text: pick(TIMEOUTS, record.stop_reason, "Ended by a time limit."), tone: "bad" };
+    case "interrupted":
+      return { text: interrupted(record), tone: "bad" };
+    case "failed":
+      return { text: failure?.message || "The answer failed.", tone: "bad" };
+    default:
+      if (failure) return { text: failure.message, tone: "bad" };
+      if (record?.stopped) return { text: "Stopped", tone: "quiet" };
+      return { text: pick(FINISHES, record?.finish_reason, ""), tone: "quiet" };
+  }
+}
+
+/** @param {Terminal} record */
+function interrupted(record) {
+  const cause = record.stop_reason === "server_shutdown" ? "the server was shut down" : "the server was restarted";
+  return `Interrupted: ${cause}. What had arrived is kept.`;
+}
+
+/**
+ * Tokens, time and speed of an answer, as far as known: `312 tokens · 4.1 s · 76 tokens/s`.
+ *
+ * @param {Metrics | null} metrics
+ * @param {Terminal | null} record
+ */
+export function figures(metrics, record) {
+  const usage = { ...record?.usage, ...metrics };
+  const seconds = metrics?.total_time ?? record?.timing?.total_time;
+  const approx = usage.usage_source === "estimated" ? "about " : "";
+  const parts = [
+    usage.output_tokens ? `${approx}${count(usage.output_tokens)} tokens` : "",
+    seconds ? duration(seconds) : "",
+    usage.tokens_per_second ? `${Math.round(usage.tokens_per_second)} tokens/s` : "",
+    usage.cost ? `$${usage.cost < 0.01 ? usage.cost.toFixed(4) : usage.cost.toFixed(2)}` : "",
+  ];
+  return parts.filter(Boolean).join(" · ");
+}
+
+/** @param {number} seconds */
+export function duration(seconds) {
+  if (seconds < 60) return `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s`;
+  return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
+}
+
+/** @param {number} value */
+export const count = (value) => value.toLocaleString("en");
+
+/** @param {number} bytes */
+export const megabytes = (bytes) => `${Math.round(bytes / 1e6)} MB`;
+
+/**
+ * What the status line says about a live answer.
+ *
+ * @param {Live} live
+ * @param {boolean} loading  the model is being loaded
+ */
+export function progress(live, loading) {
+  if (live.ended) return ended(live);
+  if (live.link === "lost") return "The connection was lost. Trying again…";
+  if (live.link === "queued") return "Paused here: many tabs are streaming. Click to go on.";
+  if (live.blocks.length || live.text) return "Answering…";
+  if (live.thinking) return "Thinking…";
+  return loading ? "Loading the model…" : "Waiting for the answer…";
+}
+
+/** @param {Live} live */
+function ended(live) {
+  const status = live.terminal?.status;
+  if (status === "stopped") return "Stopped.";
+  return live.error || (status && status !== "completed") ? "The answer ended early." : "Answer finished.";
+}
+
+const DAY_MS = 86_400_000;
+
+/**
+ * The heading a session is listed under.
+ *
+ * @param {number | string} when  seconds since 1970, or a date as text
+ * @param {Date} now
+ */
+export function dayGroup(when, now) {
+  const then = new Date(typeof when === "number" ? when * 1000 : when);
+  const midnight = new Date(now.getFullYear(), now.getMonth(), now.getDate()).getTime();
+  const days = Math.ceil((midnight - then.getTime()) / DAY_MS);
+  if (!(days > 0)) return "Today";
+  if (days === 1) return "Yesterday";
+  if (days <= 7) return "Previous 7 days";
+  return then.toLocaleDateString("en", { month: "long", year: "numeric" });
+}

@@ -1,0 +1,72 @@
+/**
+ * The rendered blocks of an answer. Each has a `div.block` of its own; a finished one is never touched again, of the open
+ * one only the content changes.
+ */
+
+/** @import { Block } from "../core/types.js" */
+
+import { copyButton } from "../core/clipboard.js";
+import { h, setHtml } from "../core/dom.js";
+
+/**
+ * Give each code block in `node` a copy button, beside the `pre` so that it does not scroll with the code.
+ *
+ * @param {Element} node
+ */
+function addCopyButtons(node) {
+  for (const pre of node.querySelectorAll("pre")) {
+    const frame = h("div", { class: "code" });
+    pre.replaceWith(frame);
+    frame.append(pre, copyButton("Copy code", () => pre.textContent ?? ""));
+  }
+}
+
+export class BlockList {
+  /** @type {{ node: HTMLElement, html: string, open: boolean }[]} */
+  #drawn = [];
+
+  constructor() {
+    this.node = h("div", { class: "blocks", dir: "auto" });
+  }
+
+  /**
+   * Show a stored answer, whose markup holds its blocks already.
+   *
+   * @param {string} html
+   */
+  showStored(html) {
+    this.#drawn = [];
+    setHtml(this.node, html);
+    addCopyButtons(this.node);
+  }
+
+  /**
+   * Bring the page to these blocks.
+   *
+   * @param {Block[]} blocks
+   */
+  draw(blocks) {
+    blocks.forEach((block, index) => this.#drawBlock(block, index));
+  }
+
+  /**
+   * @param {Block} block
+   * @param {number} index
+   */
+  #drawBlock(block, index) {
+    const known = this.#drawn[index];
+    if (known && (!known.open || (known.html === block.html && block.open))) return;
+    const drawn = known ?? this.#append(index);
+    if (drawn.html !== block.html) setHtml(drawn.node, block.html);
+    drawn.html = block.html;
+    drawn.open = block.open;
+    if (!block.open) addCopyButtons(drawn.node);
+  }
+
+  /** @param {number} index */
+  #append(index) {
+    const node = h("div", { class: "block", dir: "auto" });
+    this.node.append(node);
+    return (this.#drawn[index] = { node, html: "", open: true });
+  }
+}

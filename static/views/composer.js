@@ -1,0 +1,95 @@
+/** The composer: writing, sending, stopping, and the draft of each session. */
+
+import { sendMessage, stopAnswer } from "../core/chat.js";
+import { byId } from "../core/dom.js";
+import { keepDraft, readDraft } from "../core/drafts.js";
+import { isLive, state, watch } from "../core/state.js";
+
+const form = byId("composer", HTMLFormElement);
+const area = byId("message", HTMLTextAreaElement);
+const sendButton = byId("send", HTMLButtonElement);
+const stopButton = byId("stop", HTMLButtonElement);
+
+/** @type {import("../core/types.js").Chat | null} */
+let shown = null;
+
+/** Grow with the text; the style sheet sets the limit. */
+function grow() {
+  area.style.height = "auto";
+  area.style.height = `${area.scrollHeight}px`;
+}
+
+/** @param {string} text */
+function setDraft(text) {
+  area.value = text;
+  grow();
+  drawButtons();
+}
+
+function drawButtons() {
+  const { chat } = state;
+  const live = isLive();
+  const hadFocus = document.activeElement === stopButton || document.activeElement === sendButton;
+  sendButton.hidden = live;
+  stopButton.hidden = !live;
+  stopButton.disabled = !chat.live?.runId;
+  sendButton.disabled = chat.sending || chat.phase !== "ready" || !area.value.trim();
+  area.readOnly = chat.sending;
+  if (hadFocus && (document.activeElement === document.body || sendButton.disabled)) area.focus();
+}
+
+function draw() {
+  if (shown !== state.chat) {
+    shown = state.chat;
+    setDraft(readDraft(shown.session));
+    if (matchMedia("(hover: hover)").matches) area.focus();
+  }
+  drawButtons();
+}
+
+/**
+ * @param {() => void} onSent
+ */
+async function submit(onSent) {
+  const { chat } = state;
+  if (!(await sendMessage(area.value))) return;
+  if (state.chat !== chat) return;
+  setDraft("");
+  onSent();
+}
+
+/**
+ * Whether Enter belongs to an input method that is composing a character. Safari says so only by the key code.
+ *
+ * @param {KeyboardEvent} event
+ */
+const composes = (event) => event.isComposing || event.keyCode === 229;
+
+/** @param {KeyboardEvent} event */
+function stopOnEscape(event) {
+  if (event.key !== "Escape" || event.defaultPrevented || composes(event) || !isLive()) return;
+  event.preventDefault();
+  void stopAnswer();
+}
+
+/** @param {() => void} onSent */
+export function startComposer(onSent) {
+  watch(["chat", "live"], draw);
+  area.addEventListener("input", () => {
+    keepDraft(state.chat.session, area.value);
+    grow();
+    drawButtons();
+  });
+  area.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.shiftKey || composes(event)) return;
+    event.preventDefault();
+    void submit(onSent);
+  });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    void submit(onSent);
+  });
+  stopButton.addEventListener("click", () => void stopAnswer());
+  document.addEventListener("keydown", stopOnEscape);
+  addEventListener("resize", grow);
+}

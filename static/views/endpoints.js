@@ -1,0 +1,115 @@
+/** The dialog of endpoints: those there are, and adding one. */
+
+/** @import { Endpoint } from "../core/types.js" */
+
+import * as api from "../core/api.js";
+import { byId, h, setText } from "../core/dom.js";
+import { addEndpoint, removeEndpoint } from "../core/models.js";
+
+const dialog = byId("endpoints", HTMLDialogElement);
+const form = byId("endpoint-form", HTMLFormElement);
+const address = byId("endpoint-address", HTMLInputElement);
+const key = byId("endpoint-key", HTMLInputElement);
+const label = byId("endpoint-label", HTMLInputElement);
+const submit = byId("endpoint-submit", HTMLButtonElement);
+const result = byId("endpoint-result", HTMLElement);
+const list = byId("endpoint-list", HTMLElement);
+
+/**
+ * @param {string} text
+ * @param {"good" | "bad" | ""} tone
+ */
+function say(text, tone) {
+  setText(result, text);
+  result.dataset.tone = tone;
+}
+
+/**
+ * Do something at the server; a refusal is said in the dialog.
+ *
+ * @param {() => Promise<string>} action
+ * @returns {Promise<boolean>}
+ */
+async function attempt(action) {
+  try {
+    say(await action(), "good");
+    return true;
+  } catch (error) {
+    if (!(error instanceof api.ApiError)) throw error;
+    say(error.message, "bad");
+    return false;
+  }
+}
+
+async function drawList() {
+  try {
+    list.replaceChildren(...(await api.endpoints()).map(row));
+  } catch (error) {
+    if (!(error instanceof api.ApiError)) throw error;
+    say(error.message, "bad");
+  }
+}
+
+/** @param {Endpoint} endpoint */
+function row(endpoint) {
+  const where = endpoint.base_url || "In this program";
+  const about = h("div", {}, h("strong", {}, endpoint.label), h("span", { class: "quiet" }, endpoint.has_key ? `${where} · with a key` : where));
+  const actions = h("div", { class: "actions" });
+  const offer = () => actions.replaceChildren(small("Remove", confirm));
+  const confirm = () => {
+    const keep = small("Keep", offer);
+    actions.replaceChildren(small("Remove for good", () => void remove(endpoint), "danger"), keep);
+    keep.focus();
+  };
+  if (endpoint.removable) offer();
+  return h("li", {}, about, actions);
+}
+
+/**
+ * @param {string} text
+ * @param {() => void} onClick
+ * @param {string} [kind]
+ */
+const small = (text, onClick, kind = "") => h("button", { type: "button", class: `button small ${kind}`, onclick: onClick }, text);
+
+/** @param {Endpoint} endpoint */
+async function remove(endpoint) {
+  await attempt(async () => {
+    await removeEndpoint(endpoint.id);
+    return `${endpoint.label} was removed.`;
+  });
+  await drawList();
+}
+
+/** @param {SubmitEvent} event */
+async function add(event) {
+  event.preventDefault();
+  if (submit.disabled) return;
+  submit.disabled = true;
+  say("Asking the endpoint for its models…", "");
+  const fields = {
+    base_url: address.value.trim(),
+    ...(label.value.trim() && { label: label.value.trim() }),
+    ...(key.value.trim() && { api_key: key.value.trim() }),
+  };
+  const added = await attempt(() => addEndpoint(fields));
+  submit.disabled = false;
+  if (!added) return;
+  form.reset();
+  await drawList();
+}
+
+export function openEndpoints() {
+  say("", "");
+  void drawList();
+  dialog.showModal();
+}
+
+export function startEndpoints() {
+  form.addEventListener("submit", (event) => void add(event));
+  byId("endpoints-close", HTMLButtonElement).addEventListener("click", () => dialog.close());
+  dialog.addEventListener("click", (event) => {
+    if (event.target === dialog) dialog.close(); // the backdrop
+  });
+  dialog.addEventListener("close", () => form.reset());
+}

@@ -1,0 +1,60 @@
+/** What to do when the chosen model cannot answer because it is not installed, or is being installed. */
+
+import { byId, h } from "../core/dom.js";
+import { cancelInstall, currentEndpoint, install } from "../core/models.js";
+import { state, watch } from "../core/state.js";
+import { megabytes } from "../core/words.js";
+
+const box = byId("missing", HTMLElement);
+
+/**
+ * @param {string} label
+ * @param {() => void} onClick
+ * @param {string} [kind]
+ */
+const button = (label, onClick, kind = "") => h("button", { type: "button", class: `button ${kind}`, onclick: onClick }, label);
+
+/** The bar is kept while it moves, so that it is read out as one thing. */
+const bar = h("progress", { "aria-label": "Fetching the embedded model", max: 1 });
+const figure = h("span", { class: "figures" });
+const running = h(
+  "div",
+  { class: "installing" },
+  h("p", {}, "Fetching the embedded model. ", figure),
+  h("div", { class: "actions" }, bar, button("Cancel", () => void cancelInstall())),
+);
+
+function drawRunning() {
+  const { received = 0, total = 0 } = state.install;
+  if (total) bar.value = received / total;
+  else bar.removeAttribute("value");
+  figure.textContent = total ? `${megabytes(received)} of ${megabytes(total)}` : "Starting…";
+  if (running.parentElement !== box) box.replaceChildren(running);
+}
+
+/** @param {() => void} openEndpoints */
+function drawChoices(openEndpoints) {
+  const failed = state.install.state === "failed";
+  const text = failed
+    ? `The embedded model could not be installed. ${state.install.message ?? ""}`
+    : "The embedded model is not installed yet.";
+  const first = button(failed ? "Try again" : "Install it", () => void install(), "primary");
+  const actions = h("div", { class: "actions" }, first, button("Add an endpoint", openEndpoints));
+  box.replaceChildren(h("p", {}, text), actions);
+}
+
+/** @param {() => void} openEndpoints */
+export function startMissing(openEndpoints) {
+  let drawn = "";
+  watch(["models", "install", "chat", "sessions", "choice"], () => {
+    const item = currentEndpoint();
+    const missing = item?.kind === "local" && item.state === "missing";
+    const busy = state.install.state === "running";
+    box.hidden = !missing && !busy;
+    box.dataset.failed = String(!busy && state.install.state === "failed");
+    const wanted = box.hidden ? "" : busy ? "running" : `${state.install.state} ${state.install.message ?? ""}`;
+    if (busy) drawRunning();
+    else if (wanted && wanted !== drawn) drawChoices(openEndpoints);
+    drawn = wanted;
+  });
+}

@@ -1,0 +1,137 @@
+/** The model picker: a button with the chosen model, and a panel with every endpoint's models and its state. */
+
+/** @import { ModelItem } from "../core/types.js" */
+
+import { byId, h, setText } from "../core/dom.js";
+import { icon } from "../core/icons.js";
+import { chooseModel, currentEndpoint, currentRoute, refreshModels } from "../core/models.js";
+import { state, watch } from "../core/state.js";
+
+const STATES = {
+  ready: "Ready",
+  missing: "Not installed",
+  loading: "Loading",
+  idle: "Loads when used",
+  failed: "Failed",
+  unreachable: "Not reachable",
+};
+
+const FILTER_FROM = 8;
+
+const root = byId("picker", HTMLElement);
+const button = byId("picker-button", HTMLButtonElement);
+const name = byId("picker-name", HTMLElement);
+const dot = byId("picker-dot", HTMLElement);
+const panel = byId("picker-panel", HTMLElement);
+const filter = byId("picker-filter", HTMLInputElement);
+const list = byId("picker-list", HTMLElement);
+
+function drawButton() {
+  const route = currentRoute();
+  const item = currentEndpoint();
+  const model = route?.model || item?.models[0]?.id || item?.endpoint_label || "";
+  setText(name, model || (state.modelsKnown ? "Choose a model" : "…"));
+  dot.dataset.state = item?.state ?? "";
+  button.title = item ? `${item.endpoint_label} · ${STATES[item.state] ?? item.state}` : "";
+  if (!panel.hidden) drawList();
+}
+
+function drawList() {
+  const words = filter.value.trim().toLowerCase().split(/\s+/);
+  const matches = (/** @type {string} */ text) => words.every((word) => text.toLowerCase().includes(word));
+  list.replaceChildren(...state.models.map((item) => group(item, matches)).filter((node) => node !== null));
+  if (!list.childElementCount) list.append(h("p", { class: "empty" }, state.models.length ? "No model matches." : "There is no endpoint yet."));
+}
+
+/**
+ * @param {ModelItem} item
+ * @param {(text: string) => boolean} matches
+ */
+function group(item, matches) {
+  const models = item.models.filter((model) => matches(`${item.endpoint_label} ${model.id}`));
+  if (!models.length && (filter.value.trim() || !item.endpoint_label)) return null;
+  const note = item.note || (item.models.length ? "" : "No models.");
+  return h(
+    "section",
+    { "aria-label": item.endpoint_label },
+    h(
+      "header",
+      {},
+      h("span", { class: "dot", "data-state": item.state, "aria-hidden": "true" }),
+      h("strong", {}, item.endpoint_label),
+      h("span", { class: "quiet" }, STATES[item.state] ?? item.state),
+    ),
+    note && h("p", { class: "quiet note" }, note),
+    ...models.map((model) => option(item, model.id)),
+  );
+}
+
+/**
+ * @param {ModelItem} item
+ * @param {string} model
+ */
+function option(item, model) {
+  const route = currentRoute();
+  const chosen = route?.endpoint_id === item.endpoint_id && (route.model || item.models[0]?.id) === model;
+  const choose = () => {
+    void chooseModel({ endpoint_id: item.endpoint_id, model });
+    close(true);
+  };
+  return h("button", { type: "button", class: "option", "aria-pressed": String(chosen), onclick: choose }, h("span", {}, model), icon("check"));
+}
+
+function open() {
+  panel.hidden = false;
+  button.setAttribute("aria-expanded", "true");
+  filter.value = "";
+  const many = state.models.reduce((sum, item) => sum + item.models.length, 0) >= FILTER_FROM;
+  filter.hidden = !many;
+  drawList();
+  const chosen = list.querySelector("[aria-pressed=true]");
+  chosen?.scrollIntoView({ block: "nearest" });
+  if (many) filter.focus();
+  else if (chosen instanceof HTMLElement) chosen.focus();
+  void refreshModels();
+}
+
+/** @param {boolean} giveFocusBack */
+function close(giveFocusBack) {
+  if (panel.hidden) return;
+  panel.hidden = true;
+  button.setAttribute("aria-expanded", "false");
+  if (giveFocusBack) button.focus();
+}
+
+/** @param {KeyboardEvent} event */
+function onKey(event) {
+  if (panel.hidden) return;
+  if (event.key === "Escape") {
+    event.preventDefault();
+    close(true);
+  }
+  const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+  if (!step) return;
+  event.preventDefault();
+  const options = [...panel.querySelectorAll("button.option")];
+  const next = options[options.indexOf(/** @type {Element} */ (document.activeElement)) + step] ?? options[step > 0 ? 0 : options.length - 1];
+  if (next instanceof HTMLElement) next.focus();
+}
+
+/** @param {() => void} openEndpoints */
+export function startPicker(openEndpoints) {
+  watch(["models", "chat", "sessions", "choice"], drawButton);
+  button.addEventListener("click", () => (panel.hidden ? open() : close(true)));
+  filter.addEventListener("input", drawList);
+  root.addEventListener("keydown", onKey);
+  root.addEventListener("focusout", (event) => {
+    // A list that is drawn again drops its focused button; that is no reason to close.
+    if (event.relatedTarget instanceof Node && !root.contains(event.relatedTarget)) close(false);
+  });
+  document.addEventListener("pointerdown", (event) => {
+    if (event.target instanceof Node && !root.contains(event.target)) close(false);
+  });
+  byId("picker-add", HTMLButtonElement).addEventListener("click", () => {
+    close(false);
+    openEndpoints();
+  });
+}

@@ -1,0 +1,151 @@
+/** The list of sessions at the side: opening, renaming, exporting and deleting, each in its place. */
+
+/** @import { Row } from "../core/dom.js" */
+/** @import { Session } from "../core/types.js" */
+
+import { exportAddress } from "../core/api.js";
+import { byId, h, reconcile, setText } from "../core/dom.js";
+import { icon } from "../core/icons.js";
+import { addressOf } from "../core/route.js";
+import { deleteSession, renameSession } from "../core/sessions.js";
+import { state, watch } from "../core/state.js";
+import { dayGroup } from "../core/words.js";
+
+const list = byId("sessions", HTMLElement);
+
+/** @typedef {{ key: string, heading: string } | { key: string, session: Session }} Item */
+/** @type {Map<string, Row<Item>>} */
+const rows = new Map();
+
+/** Sessions newest first under their day, the pinned ones on top. */
+function items() {
+  /** @type {Item[]} */
+  const found = [];
+  let last = "";
+  const order = [...state.sessions].sort((a, b) => Number(b.pinned) - Number(a.pinned));
+  for (const session of order) {
+    const heading = session.pinned ? "Pinned" : dayGroup(session.last_message_at ?? session.updated_at, new Date());
+    if (heading !== last) found.push({ key: `heading ${heading}`, heading });
+    last = heading;
+    found.push({ key: session.id, session });
+  }
+  return found;
+}
+
+/**
+ * @param {Item} item
+ * @returns {Row<Item>}
+ */
+function create(item) {
+  if ("session" in item) return createRow(item.session);
+  return { node: h("h2", { class: "day" }, item.heading), update: () => undefined };
+}
+
+/**
+ * @param {Session} first
+ * @returns {Row<Item>}
+ */
+function createRow(first) {
+  let session = first;
+  const name = h("span", { class: "name", dir: "auto" });
+  const link = h("a", { href: addressOf(session.id) }, h("span", { class: "dot", "aria-hidden": "true" }), name);
+  const more = h("button", { type: "button", class: "icon-button more", "aria-expanded": "false", onclick: () => toggle() }, icon("more"));
+  const drawer = h("div", { class: "row-actions", hidden: true });
+  const node = h("div", { class: "session", role: "listitem" }, h("div", { class: "row" }, link, more), drawer);
+
+  /** @param {boolean} [open] */
+  const toggle = (open = drawer.hidden === true) => {
+    drawer.hidden = !open;
+    more.setAttribute("aria-expanded", String(open));
+    if (open) drawer.replaceChildren(...choices());
+    else if (drawer.contains(document.activeElement)) more.focus();
+  };
+  const choices = () => [
+    small("Rename", () => rename()),
+    h("a", { class: "button small", href: exportAddress(session.id, "md"), download: true }, "Export"),
+    small("Delete", () => confirm(), "danger"),
+  ];
+  const confirm = () => {
+    const keep = small("Keep", () => toggle(false));
+    drawer.replaceChildren(h("span", {}, "Delete this chat?"), small("Delete", () => void remove(session.id), "danger"), keep);
+    keep.focus();
+  };
+  const rename = () => {
+    toggle(false);
+    node.firstElementChild?.replaceWith(renameField(session, (row) => row.replaceWith(h("div", { class: "row" }, link, more))));
+    node.querySelector("input")?.select();
+  };
+  node.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || drawer.hidden) return;
+    event.preventDefault();
+    toggle(false);
+    more.focus();
+  });
+
+  return {
+    node,
+    update(item) {
+      if (!("session" in item)) return;
+      session = item.session;
+      setText(name, session.name);
+      link.title = session.name;
+      more.setAttribute("aria-label", `More for ${session.name}`);
+      const open = session.id === state.chat.session;
+      if (open) link.setAttribute("aria-current", "page");
+      else link.removeAttribute("aria-current");
+      node.dataset.running = String(session.running || (open && state.chat.live !== null && !state.chat.live.ended));
+    },
+  };
+}
+
+/**
+ * A field in place of the row. Enter and leaving it rename, Escape does not.
+ *
+ * @param {Session} session
+ * @param {(row: HTMLElement) => void} onDone
+ */
+function renameField(session, onDone) {
+  const input = h("input", { class: "field", value: session.name, "aria-label": "New name", maxlength: 200, dir: "auto" });
+  const row = h("form", { class: "row" }, input);
+  let done = false;
+  const finish = (/** @type {boolean} */ keep) => {
+    if (done) return;
+    done = true;
+    const name = input.value.trim();
+    onDone(row);
+    if (keep && name && name !== session.name) void renameSession(session.id, name);
+  };
+  row.addEventListener("submit", (event) => {
+    event.preventDefault();
+    finish(true);
+  });
+  input.addEventListener("blur", () => finish(true));
+  input.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    event.preventDefault();
+    event.stopPropagation();
+    finish(false);
+  });
+  return row;
+}
+
+/**
+ * @param {string} text
+ * @param {() => void} onClick
+ * @param {string} [kind]
+ */
+const small = (text, onClick, kind = "") => h("button", { type: "button", class: `button small ${kind}`, onclick: onClick }, text);
+
+/** @param {string} id */
+async function remove(id) {
+  const open = state.chat.session === id;
+  if ((await deleteSession(id)) && open) location.hash = "";
+}
+
+export function startSessions() {
+  watch(["sessions", "chat", "live"], () => {
+    const found = items();
+    reconcile(list, rows, found, (item) => item.key, create);
+    list.dataset.empty = String(found.length === 0);
+  });
+}

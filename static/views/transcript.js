@@ -1,0 +1,108 @@
+/** The transcript of the open chat: its messages in order, the answer as it grows, and where the reader is in it. */
+
+/** @import { Row } from "../core/dom.js" */
+/** @import { Chat, Message } from "../core/types.js" */
+
+import { loadEarlier, syncChat } from "../core/chat.js";
+import { byId, h, reconcile } from "../core/dom.js";
+import { ScrollKeeper } from "../core/scroll.js";
+import { isLive, state, watch } from "../core/state.js";
+import { createMessage } from "./message.js";
+
+const EARLIER_AT = 240;
+
+const area = byId("scroller", HTMLElement);
+const log = byId("log", HTMLElement);
+const earlier = byId("earlier", HTMLButtonElement);
+const latest = byId("latest", HTMLButtonElement);
+const problem = byId("problem", HTMLElement);
+
+/** @type {Chat | null} */
+let shown = null;
+/** @type {Map<string, Row<Message>>} */
+let rows = new Map();
+let frame = 0;
+
+const keeper = new ScrollKeeper(area, byId("thread", HTMLElement), (following) => {
+  latest.hidden = following;
+});
+
+/** @param {Message} message */
+const create = (message) => createMessage(message, () => keeper.release());
+
+/** Draw the messages. A chat that has just been opened starts from an empty log and at its end. */
+function drawMessages() {
+  const { chat } = state;
+  const opened = shown !== chat;
+  if (opened) {
+    shown = chat;
+    rows = new Map();
+    log.replaceChildren();
+  }
+  const first = log.firstElementChild;
+  const place = () => reconcile(log, rows, chat.messages, (message) => message.key, create);
+  if (first && chat.messages[0] && rows.get(chat.messages[0].key)?.node !== first) keeper.keepPlace(place);
+  else place();
+  if (opened) keeper.toEnd();
+  drawSurroundings(chat);
+  showTarget(chat);
+}
+
+/** @param {Chat} chat */
+function drawSurroundings(chat) {
+  document.body.dataset.empty = String(chat.phase === "ready" && chat.messages.length === 0);
+  earlier.hidden = !chat.hasMore;
+  earlier.disabled = chat.loadingEarlier;
+  problem.hidden = chat.phase !== "failed";
+  problem.replaceChildren(
+    h("p", {}, chat.problem),
+    h("button", { type: "button", class: "button", onclick: () => void syncChat() }, "Try again"),
+  );
+  log.setAttribute("aria-busy", String(isLive() || chat.phase === "loading"));
+}
+
+/**
+ * Bring a message that was searched for into view, once it is loaded.
+ *
+ * @param {Chat} chat
+ */
+function showTarget(chat) {
+  const message = chat.messages.find(({ id }) => id !== null && id === chat.target);
+  const row = message && rows.get(message.key);
+  if (!row) return;
+  chat.target = null;
+  keeper.release();
+  row.node.scrollIntoView({ block: "center" });
+  row.node.classList.add("found");
+  row.node.addEventListener("animationend", () => row.node.classList.remove("found"), { once: true });
+}
+
+/** Draw the live answer, at most once a frame and not at all while the tab is hidden. */
+function drawLiveSoon() {
+  log.setAttribute("aria-busy", String(isLive()));
+  if (frame || document.visibilityState === "hidden") return;
+  frame = requestAnimationFrame(() => {
+    frame = 0;
+    drawLive();
+  });
+}
+
+function drawLive() {
+  // The open chat may be another one by now: only its own answer is looked up, in its own rows.
+  const message = state.chat.messages.find(({ live }) => live !== null && live === state.chat.live);
+  if (message && shown === state.chat) rows.get(message.key)?.update(message);
+}
+
+export function startTranscript() {
+  watch(["chat"], drawMessages);
+  watch(["live"], drawLiveSoon);
+  document.addEventListener("visibilitychange", drawLiveSoon);
+  area.addEventListener("scroll", () => area.scrollTop < EARLIER_AT && state.chat.hasMore && void loadEarlier(), { passive: true });
+  earlier.addEventListener("click", () => void loadEarlier());
+  latest.addEventListener("click", () => keeper.toEnd());
+}
+
+/** Go to the end and follow: the reader has sent something. */
+export function followAnswer() {
+  keeper.toEnd();
+}
