@@ -19,7 +19,7 @@ import sys
 import threading
 from typing import Any, BinaryIO
 
-BATCH = 128
+BATCH = 64
 """Tokens of the prompt between two looks at the stop flag."""
 
 
