@@ -1,0 +1,126 @@
+"""What an endpoint says when it fails, as a ProviderError that a user may read: no address, key, path or markup.
+
+Pure: must not know sockets.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from http import HTTPStatus
+from typing import Any
+
+import orjson
+
+from odysseus.errors import ProviderError
+from odysseus.text import clean_text
+
+MAX_MESSAGE = 300
+_RETRYABLE = frozenset({408, 409, 425, 429})
+_MARKUP = re.compile(r"^\s*(<!doctype|<html|<head|<body|<\?xml|<!--)", re.IGNORECASE)
+_SECRETS = (
+    (re.compile(r"(?i)\bbearer\s+\S+"), "Bearer (key)"),
+    (re.compile(r"\b(sk|pk|key|gsk|xai|hf)[-_][\w*.-]{6,}"), "(key)"),
+    (re.compile(r"\w+://\S+"), "(address)"),
+    (re.compile(r"\b\d{1,3}(\.\d{1,3}){3}(:\d+)?\b|\blocalhost:\d+\b"), "(address)"),
+    (
+        re.compile(r"(?<![\w.])/(home|usr|root|var|opt|tmp|etc|srv|mnt|data|app|Users)(/[\w.@+-]+)+|\b[A-Za-z]:\\\S+"),
+        "(path)",
+    ),
+)
+
+
+class StatusError(ProviderError):
+    """The endpoint answered with an error status. `body` is what it sent, for the adapter only, never shown."""
+
+    def __init__(self, message: str, *, status: int, body: bytes) -> None:
+        super().__init__(message, status=status, retryable=is_retryable(status))
+        self.body = body
+
+
+def is_retryable(status: int) -> bool:
+    """Whether the same request may succeed a little later."""
+    return status in _RETRYABLE or status >= 500
+
+
+def status_error(status: int, body: bytes, secrets: Iterable[str] = ()) -> StatusError:
+    """An answer with an error status, like `HTTP 429: Too many requests.`"""
+    text = body.decode("utf-8", "replace")
+    if _MARKUP.match(text):
+        return StatusError(f"HTTP {status} with an HTML page", status=status, body=body)
+    words = clean_message(_words_of(body, text), secrets) or _phrase(status)
+    return StatusError(_cut(f"HTTP {status}: {words}"), status=status, body=body)
+
+
+def reported_error(error: Any, secrets: Iterable[str] = ()) -> ProviderError:
+    """An error object inside an answer that began well. Its code is the status when it is one, else 502."""
+    status = _status_of(error)
+    words = clean_message(find_message(error) or "", secrets)
+    return ProviderError(
+        words or "The endpoint reported an error without a message.", status=status, retryable=is_retryable(status)
+    )
+
+
+def find_message(body: Any) -> str | None:
+    """The sentence in an error body: `error.message`, `detail` or `message`, whatever their nesting."""
+    if isinstance(body, str):
+        return body
+    if isinstance(body, list):
+        return "; ".join(filter(None, map(find_message, body))) or None
+    if not isinstance(body, Mapping):
+        return None
+    if "msg" in body:
+        return _detail(body)
+    for name in ("error", "message", "detail", "errors"):
+        found = find_message(body.get(name))
+        if found:
+            return found
+    return None
+
+
+def clean_message(text: str, secrets: Iterable[str] = ()) -> str:
+    """One line of at most 300 characters, with secrets, addresses and paths taken out."""
+    for secret in secrets:
+        if len(secret) >= 4:
+            text = text.replace(secret, "(key)")
+    if "Traceback (most recent call last)" in text:
+        return "The endpoint failed inside."
+    for pattern, word in _SECRETS:
+        text = pattern.sub(word, text)
+    return _cut(" ".join(clean_text(text).split()))
+
+
+def _words_of(body: bytes, text: str) -> str:
+    try:
+        return find_message(orjson.loads(body)) or ""
+    except orjson.JSONDecodeError:
+        return text
+
+
+def _detail(entry: Mapping[str, Any]) -> str:
+    """One entry of a validation error: what is wrong, and where."""
+    where = entry.get("loc")
+    path = ".".join(str(part) for part in where) if isinstance(where, list) else ""
+    return f"{path}: {entry['msg']}" if path else str(entry["msg"])
+
+
+def _status_of(error: Any) -> int:
+    if not isinstance(error, Mapping):
+        return 502
+    for name in ("code", "status", "status_code"):
+        value = error.get(name)
+        number = int(value) if isinstance(value, str) and value.isascii() and value.isdigit() else value
+        if isinstance(number, int) and 400 <= number <= 599:
+            return number
+    return 502
+
+
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "no message"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_MESSAGE else text[: MAX_MESSAGE - 1] + "…"

@@ -1,0 +1,243 @@
+"""OpenAI-compatible chat completions as a pure mapping: a request to its JSON, parsed records to chunks.
+
+Pure: must not know sockets, nor what came before a record.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+import orjson
+from msgspec import Struct
+
+from odysseus.errors import ProviderError
+from odysseus.events import FinishReason, ReasoningDelta, TextDelta, UsageReport
+from odysseus.providers.base import AnsweredBy, ChatRequest, Chunk, Finished, ModelListing
+from odysseus.providers.failures import find_message, reported_error
+from odysseus.text import clean_text
+
+_FINISH_REASONS: Mapping[str, FinishReason] = {
+    "stop": "stop",
+    "length": "length",
+    "max_tokens": "length",
+    "tool_calls": "tool_calls",
+    "function_call": "tool_calls",
+    "content_filter": "content_filter",
+}
+_REASONING_FIELDS = ("reasoning_content", "reasoning", "thinking")
+_CONTEXT_FIELDS = ("context_length", "max_model_len", "max_context_length", "context_window")
+NOT_AN_ANSWER = "The endpoint answered with something that is not a chat completion. Check its base URL."
+_log = logging.getLogger(__name__)
+
+
+def to_body(request: ChatRequest, *, usage: bool = True) -> dict[str, Any]:
+    """The JSON of a request."""
+    messages = [{"role": message.role, "content": message.content} for message in request.messages]
+    body: dict[str, Any] = {"model": request.model, "messages": messages, "stream": True}
+    if usage:
+        body["stream_options"] = {"include_usage": True}
+    if request.temperature is not None:
+        body["temperature"] = request.temperature
+    if request.max_tokens is not None:
+        body["max_tokens"] = request.max_tokens
+    return body
+
+
+def parse(data: bytes) -> Any:
+    """JSON as providers write it, lone surrogate escapes and broken UTF-8 too. Raises ValueError."""
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return _parse_odd(data)
+
+
+def _parse_odd(data: bytes) -> Any:
+    try:
+        return json.loads(data.decode("utf-8", "replace"), strict=False)
+    except RecursionError as error:
+        raise ValueError("nested too deep") from error
+
+
+class _UsualDelta(Struct, gc=False):
+    content: str | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
+    thinking: None = None
+    refusal: None = None
+
+
+class _UsualChoice(Struct, gc=False):
+    delta: _UsualDelta
+    finish_reason: None = None
+    error: None = None
+
+
+class _UsualBody(Struct, gc=False):
+    """The record that brings a piece of text and nothing else, as nearly all do. Any other does not fit this type."""
+
+    choices: list[_UsualChoice]
+    model: str | None = None
+    usage: None = None
+    error: None = None
+
+
+_decode_usual = msgspec.json.Decoder(_UsualBody).decode
+
+
+def usual_delta(data: bytes, model: str | None) -> TextDelta | ReasoningDelta | None:
+    """The piece of text in a usual record of this model; None for any other record. The fast way past `to_chunks`."""
+    try:
+        body = _decode_usual(data)
+        delta = body.choices[0].delta
+    except (msgspec.MsgspecError, IndexError):
+        return None
+    text, reasoning = delta.content, delta.reasoning_content or delta.reasoning
+    piece = text or reasoning
+    if not piece or (text and reasoning) or "\0" in piece or body.model != model:
+        return None
+    return TextDelta(piece) if text else ReasoningDelta(piece)
+
+
+def to_chunks(body: Any) -> list[Chunk]:
+    """What one record of a stream says. Raises ProviderError when it reports one."""
+    error = error_in(body)
+    if error:
+        raise reported_error(error)
+    if not isinstance(body, Mapping):
+        return []
+    choice = _first_choice(body)
+    return [*_answered_by(body), *_deltas(_mapping(choice.get("delta"))), *_usage(body), *_finished(choice)]
+
+
+def document_to_chunks(body: Any) -> list[Chunk]:
+    """What a chat completion that was not streamed says. Raises ProviderError for any other document."""
+    choice = _first_choice(body) if isinstance(body, Mapping) else {}
+    if error_in(body) or "message" not in choice:
+        raise reported_error(error_in(body) or body) if find_message(body) else ProviderError(NOT_AN_ANSWER)
+    return to_chunks({**body, "choices": [{**choice, "delta": choice["message"]}]})
+
+
+def error_in(body: Any) -> Any:
+    """The error that a body reports at its top or in its choice, else None."""
+    if not isinstance(body, Mapping):
+        return None
+    if body.get("object") == "error":
+        return body
+    return body.get("error") or _first_choice(body).get("error")
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _first_choice(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    choices = body.get("choices")
+    return _mapping(choices[0]) if isinstance(choices, list) and choices else {}
+
+
+def _answered_by(body: Mapping[str, Any]) -> list[Chunk]:
+    model = body.get("model")
+    return [AnsweredBy(clean_text(model))] if isinstance(model, str) and model else []
+
+
+def _deltas(delta: Mapping[str, Any]) -> list[Chunk]:
+    content = delta.get("content")
+    if isinstance(content, list):
+        return _blocks(content)
+    reasoning = next((text for text in map(delta.get, _REASONING_FIELDS) if isinstance(text, str) and text), "")
+    text = next((text for text in (content, delta.get("refusal")) if isinstance(text, str) and text), "")
+    return [*([ReasoningDelta(reasoning)] if reasoning else []), *([TextDelta(text)] if text else [])]
+
+
+def _blocks(blocks: Sequence[Any]) -> list[Chunk]:
+    """Typed blocks in place of a string; kinds that are not known are left out."""
+    chunks: list[Chunk] = []
+    for block in map(_mapping, blocks):
+        kind = block.get("type")
+        if kind in ("text", "output_text"):
+            chunks += [TextDelta(text) for text in [_inner_text(block.get("text"))] if text]
+        elif kind in ("thinking", "reasoning"):
+            chunks += [ReasoningDelta(text) for text in [_inner_text(block.get(kind) or block.get("text"))] if text]
+        else:
+            _log.info("Left out a block of the kind %.40r", kind)
+    return chunks
+
+
+def _inner_text(value: Any) -> str:
+    """A string, or a list of blocks with one each."""
+    if isinstance(value, list):
+        return "".join(_inner_text(_mapping(part).get("text")) for part in value)
+    return value if isinstance(value, str) else ""
+
+
+def _finished(choice: Mapping[str, Any]) -> list[Chunk]:
+    raw = choice.get("finish_reason")
+    if not isinstance(raw, str) or not raw:
+        return []
+    if raw == "error":
+        raise reported_error(None)
+    return [Finished(_FINISH_REASONS.get(raw.lower()), clean_text(raw))]
+
+
+def _usage(body: Mapping[str, Any]) -> list[Chunk]:
+    usage = _mapping(body.get("usage"))
+    prompt, completion = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+    if prompt is None and completion is None:
+        return []
+    cached = _count(_mapping(usage.get("prompt_tokens_details")).get("cached_tokens"))
+    report = UsageReport(
+        input_tokens=prompt or 0,
+        output_tokens=completion or 0,
+        cached_input_tokens=_count(usage.get("prompt_cache_hit_tokens")) if cached is None else cached,
+        reasoning_tokens=_count(_mapping(usage.get("completion_tokens_details")).get("reasoning_tokens")),
+        cost=_number(usage.get("cost")),
+    )
+    return [report]
+
+
+def _number(value: Any) -> float | None:
+    """A finite number that is not negative."""
+    return value if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e18 else None
+
+
+def _count(value: Any) -> int | None:
+    number = _number(value)
+    return None if number is None else int(number)
+
+
+def to_listings(body: Any) -> list[ModelListing]:
+    """The models of a list that the endpoint gives, each once. Raises ProviderError for anything else."""
+    found = body if isinstance(body, list) else _mapping(body).get("data", _mapping(body).get("models"))
+    if not isinstance(found, list):
+        raise reported_error(body) if find_message(body) else ProviderError("The endpoint did not list its models.")
+    listings = {listing.id: listing for entry in found if (listing := _to_listing(entry))}
+    return list(listings.values())
+
+
+def _to_listing(entry: Any) -> ModelListing | None:
+    fields = {"id": entry} if isinstance(entry, str) else _mapping(entry)
+    name = fields.get("id") or fields.get("name")
+    if not isinstance(name, str) or not name:
+        return None
+    parameters = fields.get("supported_parameters")
+    modalities = _mapping(fields.get("architecture")).get("input_modalities")
+    return ModelListing(
+        id=clean_text(name),
+        context_length=next(filter(None, (_count(fields.get(field)) for field in _CONTEXT_FIELDS)), None),
+        tools="tools" in parameters if isinstance(parameters, list) else None,
+        vision="image" in modalities if isinstance(modalities, list) else None,
+        price=_price(_mapping(fields.get("pricing"))),
+    )
+
+
+def _price(pricing: Mapping[str, Any]) -> tuple[float, float] | None:
+    """Dollars a token, as text, to dollars a million tokens."""
+    try:
+        price = float(pricing["prompt"]) * 1e6, float(pricing["completion"]) * 1e6
+    except (KeyError, TypeError, ValueError):
+        return None
+    return price if min(price) >= 0 else None
