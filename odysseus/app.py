@@ -11,7 +11,7 @@ from aiohttp import web
 
 from odysseus.clock import Clock, SystemClock
 from odysseus.config import Config, EndpointConfig
-from odysseus.models.install import Installer
+from odysseus.models.installer import Installer
 from odysseus.providers.base import Provider
 from odysseus.providers.local import LocalProvider
 from odysseus.providers.openai import OpenAIProvider

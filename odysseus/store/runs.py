@@ -124,7 +124,8 @@ class RunStore:
         """Runs that were going when the last process died."""
         rows = await self._db.read(
             """SELECT r.record_id, r.run_id, r.session_id, r.user_message_id, r.mode, s.endpoint_id, s.model,
-                      r.started_at FROM runs r JOIN sessions s ON s.id = r.session_id WHERE r.status = 'running' ORDER BY r.record_id"""
+                      r.started_at
+               FROM runs r JOIN sessions s ON s.id = r.session_id WHERE r.status = 'running' ORDER BY r.record_id"""
         )
         return [
             Unfinished(

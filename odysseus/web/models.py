@@ -12,7 +12,7 @@ from msgspec import Meta, Struct
 
 from odysseus.config import EndpointConfig
 from odysseus.errors import BadRequest, NotFound
-from odysseus.models.install import InstallProgress
+from odysseus.models.installer import InstallProgress
 from odysseus.providers.router import EndpointListing
 from odysseus.text import clean_text
 from odysseus.web.answers import completes, json_answer

@@ -9,7 +9,7 @@ from aiohttp import web
 
 from odysseus.clock import Clock
 from odysseus.config import Config
-from odysseus.models.install import Installer
+from odysseus.models.installer import Installer
 from odysseus.providers.router import Router
 from odysseus.runs.registry import RunRegistry
 from odysseus.store.db import Database
