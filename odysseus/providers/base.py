@@ -76,8 +76,8 @@ class Provider(Protocol):
         """`ready`, or why not yet: `missing`, `loading`, `failed`. Never waits."""
         ...
 
-    def preload(self) -> None:
-        """Begin to get ready in the background, if there is anything to load. Never waits, never raises."""
+    async def preload(self) -> None:
+        """Get ready, if there is anything to load. A failure shows in `state`, not here."""
         ...
 
     async def close(self) -> None:

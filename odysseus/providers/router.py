@@ -57,6 +57,7 @@ class Router:
         self._default = default
         self._make = make
         self._entries: dict[str, _Entry] = {}
+        self._loading: asyncio.Task[None] | None = None
 
     def add(self, config: EndpointConfig) -> None:
         """Take in an endpoint; its id must be free."""
@@ -89,10 +90,10 @@ class Router:
         return self._default.endpoint, self._default_model(self._default.endpoint)
 
     def preload(self) -> None:
-        """Let the default endpoint get ready, if that takes it time."""
+        """Let the default endpoint get ready in the background."""
         entry = self._entries.get(self._default.endpoint)
         if entry is not None:
-            entry.provider.preload()
+            self._loading = asyncio.create_task(entry.provider.preload(), name="preload")
 
     async def listings(self, *, fresh: bool = False) -> Sequence[EndpointListing]:
         """What every endpoint offers now. One that does not answer within seconds is told as unreachable."""
@@ -100,6 +101,9 @@ class Router:
 
     async def close(self) -> None:
         """Close every provider."""
+        if self._loading is not None:
+            self._loading.cancel()
+            await asyncio.wait([self._loading])
         await asyncio.gather(*(entry.provider.close() for entry in self._entries.values()))
 
     def _default_model(self, endpoint_id: str) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import codecs
 import json
+import re
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import msgspec
 import orjson
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from odysseus.errors import BadRequest, TooLarge, UnsupportedMedia
 from odysseus.text import clean_text
@@ -45,14 +47,21 @@ def convert(fields: Mapping[str, Any], kind: type[T]) -> T:
     try:
         return msgspec.convert(fields, kind, strict=False)
     except msgspec.ValidationError as error:
-        text, _, path = str(error).partition(" - at `$.")
-        name = path.rstrip("`")
-        raise BadRequest(f"Field {name!r}: {text[:1].lower() + text[1:]}." if name else f"{text}.") from error
+        raise BadRequest(_explain(str(error))) from error
 
 
 async def read(request: web.Request, kind: type[T]) -> T:
     """The body as a checked value."""
     return convert(await read_fields(request), kind)
+
+
+def _explain(error: str) -> str:
+    """msgspec's words as one sentence that begins with the field's name."""
+    text, _, path = error.partition(" - at `$.")
+    if missing := re.search(r"missing required field `([^`]+)`", text):
+        return f"Field {missing[1]!r} is required."
+    name = path.rstrip("`")
+    return f"Field {name!r}: {text[:1].lower() + text[1:]}." if name else f"{text}."
 
 
 def list_field(fields: Mapping[str, Any], name: str) -> list[Any]:
@@ -94,7 +103,7 @@ async def _form(request: web.Request) -> dict[str, Any]:
     try:
         codecs.lookup(request.charset or "utf-8")
         fields = dict(await request.post())
-    except (ValueError, LookupError) as error:
+    except (ValueError, LookupError, HttpProcessingError) as error:
         raise BadRequest("The form cannot be read: check its encoding and its boundary.") from error
     files = [name for name, value in fields.items() if not isinstance(value, str)]
     if files:

@@ -17,7 +17,7 @@ COOKIE_DAYS = 30
 async def index(request: web.Request) -> web.StreamResponse:
     """GET / — with `?token=` it keeps the token in a cookie and drops it from the address."""
     if "token" in request.query:
-        answer = web.HTTPSeeOther("/")
+        answer = web.Response(status=303, headers={"Location": "/"})
         answer.set_cookie(
             COOKIE, request.query["token"], max_age=COOKIE_DAYS * 86_400, httponly=True, samesite="Strict", path="/"
         )

@@ -33,7 +33,11 @@ async def test_the_history_has_what_the_stream_said(server: Server, upstream: Up
     session = await server.session()
     stream = await (await server.send(session, "  the question ")).rest()
     question, reply = await server.history(session)
-    assert (question["role"], question["content"], question["id"]) == ("user", "the question", stream.record["user_message_id"])
+    assert (question["role"], question["content"], question["id"]) == (
+        "user",
+        "the question",
+        stream.record["user_message_id"],
+    )
     assert (reply["role"], reply["content"], reply["id"]) == ("assistant", "**bold** text", stream.record["message_id"])
     assert "<strong>bold</strong>" in reply["html"]
     assert reply["metadata"]["thinking"] == "plan"
@@ -104,7 +108,9 @@ async def test_many_sends_at_once_keep_the_order(server: Server, upstream: Upstr
 
 
 async def test_a_failure_before_output_ends_with_the_terminal_and_the_error(server: Server, upstream: Upstream) -> None:
-    upstream.reply(b'{"error": {"message": "quota exceeded"}}', status=402, headers={"Content-Type": "application/json"})
+    upstream.reply(
+        b'{"error": {"message": "quota exceeded"}}', status=402, headers={"Content-Type": "application/json"}
+    )
     session = await server.session()
     stream = await (await server.send(session)).rest()
     assert stream.kinds == ["model_info", "chat_terminal", "error"]
@@ -264,7 +270,9 @@ async def finished_runs(server: Server, session: str) -> list[tuple[str, str | N
     """Status and reason of the session's runs, once none goes on."""
     async with asyncio.timeout(GUARD):
         while True:
-            rows = await server.services.db.read("SELECT status, stop_reason FROM runs WHERE session_id = ?", (session,))
+            rows = await server.services.db.read(
+                "SELECT status, stop_reason FROM runs WHERE session_id = ?", (session,)
+            )
             if rows and all(row[0] != "running" for row in rows):
                 return [(row[0], row[1]) for row in rows]
             await asyncio.sleep(0)
