@@ -69,6 +69,7 @@ class Received:
     headers: Mapping[str, str]
     json: Any
     arrived_at: float
+    client: tuple[str, int]
     writes: int = 0
     finished: bool = False
     disconnected_at: float | None = None
@@ -193,7 +194,8 @@ def _flat(steps: Iterable[Step | Sequence[Step]]) -> list[Step]:
 async def _receive(request: web.Request) -> Received:
     body = await request.read()
     parsed = json.loads(body) if body else None
-    return Received(request.path, request.headers, parsed, asyncio.get_running_loop().time())
+    client = _transport(request).get_extra_info("peername")
+    return Received(request.path, request.headers, parsed, asyncio.get_running_loop().time(), client)
 
 
 def _transport(request: web.Request) -> asyncio.Transport:

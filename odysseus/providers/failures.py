@@ -16,12 +16,14 @@ from odysseus.errors import ProviderError
 from odysseus.text import clean_text
 
 MAX_MESSAGE = 300
+_LOOKED_AT = 4000  # characters
+_MAX_DEPTH = 8
 _RETRYABLE = frozenset({408, 409, 425, 429})
 _MARKUP = re.compile(r"^\s*(<!doctype|<html|<head|<body|<\?xml|<!--)", re.IGNORECASE)
 _SECRETS = (
     (re.compile(r"(?i)\bbearer\s+\S+"), "Bearer (key)"),
     (re.compile(r"\b(sk|pk|key|gsk|xai|hf)[-_][\w*.-]{6,}"), "(key)"),
-    (re.compile(r"\w+://\S+"), "(address)"),
+    (re.compile(r"\b\w{1,20}://\S+"), "(address)"),
     (re.compile(r"\b\d{1,3}(\.\d{1,3}){3}(:\d+)?\b|\blocalhost:\d+\b"), "(address)"),
     (
         re.compile(r"(?<![\w.])/(home|usr|root|var|opt|tmp|etc|srv|mnt|data|app|Users)(/[\w.@+-]+)+|\b[A-Za-z]:\\\S+"),
@@ -61,21 +63,20 @@ def reported_error(error: Any, secrets: Iterable[str] = ()) -> ProviderError:
     )
 
 
-def find_message(body: Any) -> str | None:
-    """The sentence in an error body: `error.message`, `detail` or `message`, whatever their nesting."""
+def find_message(body: Any, depth: int = 0) -> str | None:
+    """The sentence in an error body: `error.message`, `detail` or `message`, a few levels deep."""
     if isinstance(body, str):
         return body
+    if depth > _MAX_DEPTH:
+        return None
     if isinstance(body, list):
-        return "; ".join(filter(None, map(find_message, body))) or None
+        return "; ".join(filter(None, (find_message(entry, depth + 1) for entry in body))) or None
     if not isinstance(body, Mapping):
         return None
     if "msg" in body:
         return _detail(body)
-    for name in ("error", "message", "detail", "errors"):
-        found = find_message(body.get(name))
-        if found:
-            return found
-    return None
+    found = (find_message(body.get(name), depth + 1) for name in ("error", "message", "detail", "errors"))
+    return next(filter(None, found), None)
 
 
 def clean_message(text: str, secrets: Iterable[str] = ()) -> str:
@@ -83,6 +84,7 @@ def clean_message(text: str, secrets: Iterable[str] = ()) -> str:
     for secret in secrets:
         if len(secret) >= 4:
             text = text.replace(secret, "(key)")
+    text = text[:_LOOKED_AT]
     if "Traceback (most recent call last)" in text:
         return "The endpoint failed inside."
     for pattern, word in _SECRETS:

@@ -169,9 +169,8 @@ def _blocks(blocks: Sequence[Any]) -> list[Chunk]:
 
 def _inner_text(value: Any) -> str:
     """A string, or a list of blocks with one each."""
-    if isinstance(value, list):
-        return "".join(_inner_text(_mapping(part).get("text")) for part in value)
-    return value if isinstance(value, str) else ""
+    texts = [_mapping(part).get("text") for part in value] if isinstance(value, list) else [value]
+    return "".join(text for text in texts if isinstance(text, str))
 
 
 def _finished(choice: Mapping[str, Any]) -> list[Chunk]:
