@@ -26,6 +26,13 @@ logger = logging.getLogger(__name__)
 _CLOSE_SECONDS = 0.8
 _REASONS: dict[str, FinishReason] = {"stop": "stop", "length": "length", "tool_calls": "tool_calls"}
 _HOW = "Install one from the page or with `python server.py model install`."
+_FAILURES = {
+    "missing": "The runtime is not installed. Install Odysseus with the extra `local`.",
+    "runtime": "The runtime does not start on this system. On Linux it needs the system package libgomp1.",
+    "model": "The model cannot be loaded. Its file may be damaged; install it again.",
+    "load": "The model ended while it loaded. There may be too little memory for it.",
+    "died": "The embedded model ended unexpectedly. Try again.",
+}
 
 
 class LocalProvider:
@@ -143,8 +150,9 @@ class LocalProvider:
             model = catalogue.find(self._folder, candidate)
             if model:
                 return model
-        if name and catalogue.is_name(name):
-            raise ProviderError(f"The model {name} is not installed. {_HOW}", status=503)
+        if name:
+            shown = f"The model {name}" if catalogue.is_name(name) else "This model"
+            raise ProviderError(f"{shown} is not installed. {_HOW}", status=503)
         raise ProviderError(f"No model is installed. {_HOW}", status=503)
 
     def _window(self, model: catalogue.InstalledModel) -> int:
@@ -167,11 +175,7 @@ class LocalProvider:
         if self._closed:
             return ProviderError("The embedded model is closed.", status=503)
         logger.warning("the embedded model failed: %s", error)
-        if error.reason == "runtime":
-            return ProviderError("The runtime is not installed. Install Odysseus with the extra `local`.", status=503)
-        if error.reason == "model":
-            return ProviderError("The model cannot be loaded. Its file may be damaged; install it again.", status=503)
-        return ProviderError("The embedded model ended unexpectedly. Try again.", status=502, retryable=True)
+        return ProviderError(_FAILURES[error.reason], status=503, retryable=error.reason == "died")
 
 
 class _Reading:

@@ -38,7 +38,11 @@ class EngineSettings:
 
 
 class EngineError(Exception):
-    """The process did not load or has ended. `reason` is `runtime`, `model` or `died`."""
+    """The process did not load, or has ended.
+
+    `reason`: no runtime (`missing`), it does not start here (`runtime`), it refuses the file (`model`), the process
+    ended while it loaded (`load`) or later (`died`).
+    """
 
     def __init__(self, reason: str, detail: str = "") -> None:
         super().__init__(f"{reason}: {detail}")
@@ -87,7 +91,10 @@ class Engine:
                 "verbosity": 3 if logger.isEnabledFor(logging.DEBUG) else -1,
             }
         )
-        answer = (await self._read())[0]
+        try:
+            answer = (await self._read())[0]
+        except EngineError as error:
+            raise EngineError("load") from error
         if "failed" in answer:
             raise EngineError(answer["failed"], answer["detail"])
         self.loaded = True

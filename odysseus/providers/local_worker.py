@@ -4,8 +4,8 @@ Run by its path, never imported by the server. A process of its own, because the
 while it loads, and because this way a damaged model file, a stop or an unload cannot hurt the server.
 
 Lines of JSON in: the settings first, then `{"generate": body}` or `{"stop": true}`. Lines out: `{"loaded": true}` or
-`{"failed": "runtime" | "model", "detail": text}`; then per generation `{"chunk": object}` and a last `{"end": true}`.
-The end of the input ends the process.
+`{"failed": "missing" | "runtime" | "model", "detail": text}`; then per generation `{"chunk": object}` and a last
+`{"end": true}`. The end of the input ends the process.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ def main() -> None:
     settings = json.loads(sys.stdin.buffer.readline())
     try:
         server = _load(settings)
+    except ModuleNotFoundError as error:
+        _fail(output, "missing", error)
     except ImportError as error:
         _fail(output, "runtime", error)
     except (RuntimeError, ValueError, MemoryError) as error:
