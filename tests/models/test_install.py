@@ -75,6 +75,7 @@ def test_a_later_install_goes_on_with_what_a_cancelled_one_left(setting: Setting
     thread.join(GUARD_SECONDS)
     assert isinstance(failed[0], Cancelled)
     assert "tiny.gguf" not in visible(setting.folder)
+    assert len(server.seen) == 1
     server.hold = None
     install_known(Setting(setting.folder, setting.report), model)
     assert server.seen[-1]["range"].startswith("bytes=")

