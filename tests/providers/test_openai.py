@@ -340,8 +340,9 @@ def test_usage_comes_once_and_the_last_report_counts() -> None:
 
 @pytest.mark.parametrize("tail", [b"", frame({"error": "broken"})])
 def test_usage_that_came_is_told_of_a_failed_answer_too(tail: bytes) -> None:
-    played = play_all(chunk({"content": "x"}, usage={"prompt_tokens": 9, "completion_tokens": 1}) + tail)
-    assert played.failure
+    counts = {"prompt_tokens": 9, "completion_tokens": 1}
+    played = play_all(text_chunk("x") + text_chunk("y") + chunk({"content": "z"}, usage=counts) + tail)
+    assert (played.text, bool(played.failure)) == ("xyz", True)
     assert played.usage == [UsageReport(9, 1)]
 
 
