@@ -106,7 +106,8 @@ export function progress(live, loading) {
 function ended(live) {
   const status = live.terminal?.status;
   if (status === "stopped") return "Stopped.";
-  return live.error || (status && status !== "completed") ? "The answer ended early." : "Answer finished.";
+  if (!live.error && (!status || status === "completed")) return "Answer finished.";
+  return live.text ? "The answer ended early." : "No answer came.";
 }
 
 const DAY_MS = 86_400_000;

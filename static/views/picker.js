@@ -37,10 +37,12 @@ function drawButton() {
 }
 
 function drawList() {
+  const focused = list.contains(document.activeElement) ? document.activeElement?.getAttribute("data-route") : null;
   const words = filter.value.trim().toLowerCase().split(/\s+/);
   const matches = (/** @type {string} */ text) => words.every((word) => text.toLowerCase().includes(word));
   list.replaceChildren(...state.models.map((item) => group(item, matches)).filter((node) => node !== null));
   if (!list.childElementCount) list.append(h("p", { class: "empty" }, state.models.length ? "No model matches." : "There is no endpoint yet."));
+  if (focused) /** @type {HTMLElement | null} */ (list.querySelector(`[data-route="${CSS.escape(focused)}"]`))?.focus();
 }
 
 /**
@@ -77,7 +79,8 @@ function option(item, model) {
     void chooseModel({ endpoint_id: item.endpoint_id, model });
     close(true);
   };
-  return h("button", { type: "button", class: "option", "aria-pressed": String(chosen), onclick: choose }, h("span", {}, model), icon("check"));
+  const props = { type: "button", class: "option", "aria-pressed": String(chosen), "data-route": `${item.endpoint_id} ${model}` };
+  return h("button", { ...props, onclick: choose }, h("span", {}, model), icon("check"));
 }
 
 function open() {
@@ -106,7 +109,7 @@ function close(giveFocusBack) {
 function onKey(event) {
   if (panel.hidden) return;
   if (event.key === "Escape") {
-    event.preventDefault();
+    event.preventDefault(); // only the panel closes; an answer goes on
     close(true);
   }
   const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
@@ -122,7 +125,7 @@ export function startPicker(openEndpoints) {
   watch(["models", "chat", "sessions", "choice"], drawButton);
   button.addEventListener("click", () => (panel.hidden ? open() : close(true)));
   filter.addEventListener("input", drawList);
-  root.addEventListener("keydown", onKey);
+  document.addEventListener("keydown", onKey, true);
   root.addEventListener("focusout", (event) => {
     // A list that is drawn again drops its focused button; that is no reason to close.
     if (event.relatedTarget instanceof Node && !root.contains(event.relatedTarget)) close(false);
