@@ -19,7 +19,7 @@ from odysseus.errors import ConfigError
 
 Seconds = Annotated[float, Meta(gt=0)]
 EndpointId = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
-EndpointKind = Literal["local", "openai"]
+EndpointKind = Literal["local", "openai", "openai-responses", "anthropic", "ollama"]
 
 
 class ServerConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -60,7 +60,11 @@ class LocalConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
 
 class EndpointConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """[[endpoints]]: one place that answers. `api_key_env` names the variable that holds the key."""
+    """[[endpoints]]: one place that answers.
+
+    `api_key_env` names the variable that holds the key. `profile` names the vendor's ways where the address does not
+    tell. `fallback` lists who is tried next, as `endpoint` or `endpoint/model`.
+    """
 
     id: EndpointId
     kind: EndpointKind
@@ -69,6 +73,9 @@ class EndpointConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     api_key_env: str = ""
     api_key: str = ""
     models: tuple[str, ...] = ()
+    profile: str = ""
+    context_length: Annotated[int, Meta(ge=0)] = 0
+    fallback: tuple[str, ...] = ()
     headers: dict[str, str] = field(default_factory=dict)
     connect_timeout: Seconds = 10.0
     silence_timeout: Seconds = 300.0

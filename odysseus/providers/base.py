@@ -2,31 +2,87 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from odysseus.events import FinishReason, ReasoningDelta, TextDelta, UsageReport
 
-Role = Literal["system", "user", "assistant"]
+Role = Literal["system", "user", "assistant", "tool"]
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A picture in a message: its bytes, and its type like `image/png`."""
+
+    mime: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool that the model may call. `parameters` is a JSON schema of an object."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A finished call, final only at the end of the stream. `arguments` is the model's JSON to the letter.
+
+    `problem` says why the arguments cannot be used (no JSON, no object); then they must not be executed. `state` is what
+    the vendor wants back with the call.
+    """
+
+    id: str
+    name: str
+    arguments: str
+    problem: str | None = None
+    state: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallFragment:
+    """A piece of a call's arguments as it comes; `index` tells the calls of one answer apart."""
+
+    index: int
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderState:
+    """What the vendor wants back with this answer in the next request: signatures, reasoning items. Opaque to others."""
+
+    data: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
-    """One message of the prompt."""
+    """One message of the prompt. An assistant's may hold calls, a tool's answers the call `tool_call_id`."""
 
     role: Role
     content: str
+    images: tuple[Image, ...] = ()
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str = ""
+    reasoning: str = ""
+    state: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """One request to a model."""
+    """One request to a model. `response_schema` asks for JSON of that shape where the server can."""
 
     model: str
     messages: tuple[ChatMessage, ...]
     temperature: float | None = None
     max_tokens: int | None = None
+    tools: tuple[ToolSpec, ...] = ()
+    response_schema: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +100,7 @@ class Finished:
     raw: str | None = None
 
 
-Chunk = TextDelta | ReasoningDelta | UsageReport | AnsweredBy | Finished
+Chunk = TextDelta | ReasoningDelta | ToolCallFragment | ToolCall | ProviderState | UsageReport | AnsweredBy | Finished
 
 
 @dataclass(frozen=True, slots=True)
