@@ -32,8 +32,8 @@ class ToolSpec:
 class ToolCall:
     """A finished call, final only at the end of the stream. `arguments` is the model's JSON to the letter.
 
-    `problem` says why the arguments cannot be used (no JSON, no object); then they must not be executed. `state` is what
-    the vendor wants back with the call.
+    `problem` says why the arguments cannot be used (no JSON, no object); then they must not be executed. `state` is
+    what the vendor wants back with the call.
     """
 
     id: str
@@ -55,7 +55,7 @@ class ToolCallFragment:
 
 @dataclass(frozen=True, slots=True)
 class ProviderState:
-    """What the vendor wants back with this answer in the next request: signatures, reasoning items. Opaque to others."""
+    """What the vendor wants back with this answer in the next request, like signatures. Opaque to others."""
 
     data: Mapping[str, Any]
 

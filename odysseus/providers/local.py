@@ -9,7 +9,7 @@ import asyncio
 import logging
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -63,9 +63,10 @@ class LocalProvider:
         return [ModelListing(model.name, self._window(model), tools=False, vision=False) for model in found]
 
     async def preload(self) -> None:
-        """Load the configured model, so that the first request finds it ready. Raises ProviderError."""
-        async with self._take_turn(""):
-            pass
+        """Load the configured model, so that the first request finds it ready. `state` tells when that fails."""
+        with suppress(ProviderError):
+            async with self._take_turn(""):
+                pass
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[Sequence[Chunk], None]:
         """See Provider. Waits for the requests before it, and for the model to load."""

@@ -68,7 +68,7 @@ class OpenAIProvider:
     def state(self) -> str:
         return "ready"
 
-    def preload(self) -> None:
+    async def preload(self) -> None:
         """There is nothing to load here."""
 
     async def close(self) -> None:
