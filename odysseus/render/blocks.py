@@ -12,11 +12,14 @@ from typing import Any
 
 from odysseus.render.markdown import Span, outline, to_html
 
-SMALL = 16_000
-"""Characters of an open block up to which every piece of text is looked at as it comes."""
+LIGHT = 8_000
+"""Weight of an open block up to which every piece of text is looked at as it comes."""
 
-GROWTH = 16
-"""A larger open block is looked at again when it grew by this fraction of itself, so that all work stays linear."""
+GROWTH = 32
+"""A heavier open block is looked at again when it grew by this fraction of itself, so that all work stays linear."""
+
+_MARKS = "\n|*`[_$"
+_MARK_WEIGHT = 50
 
 _UNREADABLE = re.compile("[\0\ud800-\udfff]")
 _FENCE_LINE = re.compile(r"^ {0,3}(?:`{3,}|~{3,})[ \t]*$", re.MULTILINE)
@@ -48,7 +51,8 @@ class BlockRenderer:
         self._source = ""  # from the start of the open block
         self._complete = 0  # length of the part of it that `_spans` describes: whole lines
         self._spans: list[Span] = []
-        self._looked = 0  # length of the source at the last look
+        self._weight = 0  # of the source
+        self._looked = 0  # weight of the source at the last look
         self._index = 0
         self._shown = ""  # html of the open block as last returned
         self._references: dict[str, Any] = {}
@@ -61,7 +65,7 @@ class BlockRenderer:
         if not self._is_due(old):
             return []
         changed = self._take_settled()
-        self._looked = len(self._source)
+        self._looked = self._weight
         return changed + self._open_block()
 
     def finish(self, text: str = "") -> list[Block]:
@@ -80,11 +84,11 @@ class BlockRenderer:
         self._carriage_return = "\r" if text.endswith("\r") else ""
         text = text.removesuffix("\r").replace("\r\n", "\n").replace("\r", "\n")
         self._source += _UNREADABLE.sub("\ufffd", text)
+        self._weight += _weight(text)
 
     def _is_due(self, old: int) -> bool:
-        size = len(self._source)
-        if size <= SMALL or size - self._looked >= size // GROWTH:
-            return size > old
+        if self._weight <= LIGHT or self._weight - self._looked >= self._weight // GROWTH:
+            return len(self._source) > old
         line = self._source.rfind("\n", 0, old) + 1
         return bool(self._spans) and self._spans[-1].kind == "fence" and bool(_FENCE_LINE.search(self._source, line))
 
@@ -112,7 +116,9 @@ class BlockRenderer:
         for span in self._spans[:count]:
             blocks.append(self._close(to_html(self._source[start : span.end], self._references)))
             start = span.end
-        self._source = self._source[start:]
+        if start:
+            self._source = self._source[start:]
+            self._weight = _weight(self._source)
         self._complete = max(0, self._complete - start)
         self._spans = [replace(span, end=span.end - start) for span in self._spans[count:]]
         return blocks
@@ -139,6 +145,11 @@ class BlockRenderer:
             return visible
         before, _, line = visible.rstrip().rpartition("\n")
         return before if line.lstrip().startswith("|") else visible
+
+
+def _weight(text: str) -> int:
+    """How much work a text makes: characters, and what starts a line, a cell or a piece of markup counts for many."""
+    return len(text) + _MARK_WEIGHT * sum(map(text.count, _MARKS))
 
 
 def render_markdown(text: str) -> str:

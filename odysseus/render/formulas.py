@@ -6,9 +6,18 @@ It knows nothing of Markdown. Its output is well-formed, but only the sanitiser 
 import re
 from functools import lru_cache
 from html import escape, unescape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
 
 MAX_SOURCE = 4_000
 """Characters; a longer formula is shown as its source."""
+
+MAX_DEPTH = 100
+"""Levels of elements; a deeper formula is shown as its source, well before the converter runs out of stack."""
+
+_CHILDREN = {"mfrac": 2, "mroot": 2, "msub": 2, "msup": 2, "munder": 2, "mover": 2, "msubsup": 3, "munderover": 3}
 
 # Macros can grow without bound, and the rest would set styles, classes and links: none belongs in an answer.
 _REFUSED = re.compile(r"\\(?:re)?new(?:command|environment)|\\(?:def|DeclareMathOperator|class|style|href)(?![a-zA-Z])")
@@ -29,13 +38,25 @@ def _mathml(source: str, display: bool) -> str | None:
 
     try:
         root = Converter(display="block" if display else "inline").convert_to_element(source)
-        # The converter leaves character references in its texts. Its own writer resolves them by unescaping the whole
-        # output, which would turn `<` in a formula into markup.
-        for element in root.iter():
-            element.text = unescape(element.text or "")
-        return tostring(root, encoding="unicode")
     except _reading_errors():
         return None
+    if not _is_sound(root):
+        return None
+    # The converter leaves character references in its texts. Its own writer resolves them by unescaping the whole
+    # output, which would turn `<` in a formula into markup.
+    for element in root.iter():
+        element.text = unescape(element.text or "")
+    return tostring(root, encoding="unicode")
+
+
+def _is_sound(root: "Element") -> bool:
+    """Whether no element lacks a part and the tree is not too deep."""
+    level = [root]
+    for _ in range(MAX_DEPTH):
+        if any(len(element) != _CHILDREN.get(element.tag, len(element)) for element in level):
+            return False
+        level = [child for element in level for child in element]
+    return not level
 
 
 @lru_cache(maxsize=1)

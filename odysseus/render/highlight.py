@@ -50,7 +50,7 @@ def _known_languages() -> frozenset[str]:
 def _coloured(code: str, language: str) -> str:
     from pygments import highlight  # type: ignore[import-untyped]
     from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
-    from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
+    from pygments.lexers import get_lexer_by_name
 
     with _lock:
         lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)

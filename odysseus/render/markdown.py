@@ -29,11 +29,14 @@ References = MutableMapping[str, Any]
 MAX_NESTING = 100
 """Levels of quotes, list items and brackets. What lies deeper is left out."""
 
+MAX_BRACKETS = 1_000
+"""Opening brackets in one paragraph; one with more stays plain, since looking for their ends takes quadratic time."""
+
 _ALLOWED_LINK = re.compile(r"(?:https?://|mailto:)[^\s\x00-\x1f]", re.IGNORECASE)
 _TASK = re.compile(r"\[([ xX])\][ \t\n]+")
 _INLINE_MATH = re.compile(
     r"\$\$(?P<display>(?:[^$\\]|\\.)+)\$\$"
-    r"|(?<![\w$])\$(?![\s$])(?P<inline>(?:[^$\\]|\\.)+)(?<!\s)\$(?!\w)",
+    r"|(?<![A-Za-z0-9$])\$(?![\s$])(?P<inline>(?:[^$\\]|\\.)+)(?<!\s)\$(?![0-9])",
     re.DOTALL,
 )
 
@@ -103,10 +106,23 @@ def _new_parser() -> "MarkdownIt":
     dollarmath_plugin(parser, allow_labels=False, allow_blank_lines=False, double_inline=True)
     # The plugin's inline rule takes amounts of money for formulas.
     parser.inline.ruler.at("math_inline", _inline_math)
+    parser.core.ruler.at("inline", _parse_inline)
     parser.core.ruler.push("odysseus", _adapt)
     for name, rule in _RULES.items():
         parser.add_render_rule(name, rule)
     return parser
+
+
+def _parse_inline(state: "StateCore") -> None:
+    from markdown_it.token import Token
+
+    for token in state.tokens:
+        if token.type == "inline":
+            token.children = []
+            if token.content.count("[") > MAX_BRACKETS:
+                token.children.append(Token("text", "", 0, content=token.content))
+            else:
+                state.md.inline.parse(token.content, state.md, state.env, token.children)
 
 
 def _inline_math(state: "StateInline", silent: bool) -> bool:
