@@ -71,12 +71,13 @@ class BlockRenderer:
     def finish(self, text: str = "") -> list[Block]:
         """Add the last text, if any, and finish everything. Only link definitions at the end make an empty block."""
         self._add(text)
-        self._source += "\n" if self._carriage_return else ""
+        if self._carriage_return:
+            self._add("\n")
         self._spans = outline(self._source)
         finished = self._take(len(self._spans))
         if self._source.strip():
             finished.append(self._close(""))
-        self.__init__()  # type: ignore[misc]
+        self._source, self._spans = "", []
         return finished
 
     def _add(self, text: str) -> None:

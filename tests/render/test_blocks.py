@@ -195,6 +195,12 @@ def test_nothing_is_returned_when_nothing_visible_changed() -> None:
     assert renderer.feed("```p") == []
 
 
+def test_a_finished_text_is_finished_once() -> None:
+    renderer = BlockRenderer()
+    assert len(renderer.finish("a\r")) == 1
+    assert renderer.finish() == []
+
+
 def test_a_definition_serves_the_blocks_after_it_and_the_first_one_wins() -> None:
     html = stream(["[a]\n\n[a]: http://one\n", "\n[a]\n\n[A]: http://two\n\n[a]"])
     assert html.startswith('<div class="block"><p>[a]</p>')
