@@ -75,7 +75,11 @@ async def open_services(config: Config, place: Place, clock: Clock) -> Services:
     if recovered:
         log.info("marked %d runs of the last process as interrupted", recovered)
     endpoints, messages = EndpointStore(db), MessageStore(db, clock)
-    router = Router(config.chat, lambda endpoint: make_provider(endpoint, config, place.data / MODELS, clock))
+    router = Router(
+        config.chat,
+        lambda endpoint: make_provider(endpoint, config, place.data / MODELS, clock),
+        config.prices,
+    )
     for endpoint in (*config.endpoints, *await endpoints.list()):
         router.add(endpoint)
     return Services(

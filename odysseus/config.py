@@ -91,12 +91,21 @@ class EndpointConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         return self.api_key or (source.get(self.api_key_env, "") if self.api_key_env else "")
 
 
+class Price(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """[prices."model"]: dollars per million tokens, in place of the list price."""
+
+    input: Annotated[float, Meta(ge=0)]
+    output: Annotated[float, Meta(ge=0)]
+    cached: Annotated[float, Meta(ge=0)] | None = None
+
+
 class Config(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """All settings."""
 
     server: ServerConfig = ServerConfig()
     chat: ChatConfig = ChatConfig()
     local: LocalConfig = LocalConfig()
+    prices: dict[str, Price] = field(default_factory=dict)
     endpoints: tuple[EndpointConfig, ...] = (EndpointConfig(id="local", kind="local", label="Embedded model"),)
 
 

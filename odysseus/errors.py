@@ -70,11 +70,24 @@ class StoreError(OdysseusError):
 
 
 class ProviderError(OdysseusError):
-    """A model endpoint failed. `status` is the provider's own, 504 for silence, 502 for the network or no answer."""
+    """A model endpoint failed. `status` is the provider's own, 504 for silence, 502 for the network or no answer.
 
-    def __init__(self, message: str, *, status: int = 502, retryable: bool = False) -> None:
+    `retry_after` is the provider's wish in seconds; `unreachable` says that there was no connection at all.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int = 502,
+        retryable: bool = False,
+        retry_after: float | None = None,
+        unreachable: bool = False,
+    ) -> None:
         super().__init__(message, status=status)
         self.retryable = retryable
+        self.retry_after = retry_after
+        self.unreachable = unreachable
 
 
 class ConfigError(OdysseusError):

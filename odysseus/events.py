@@ -49,6 +49,29 @@ class ModelInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class Retrying:
+    """The endpoint failed before it said anything and is asked again after so many seconds."""
+
+    attempt: int
+    attempts: int
+    seconds: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class FellBack:
+    """Another candidate answers, since the selected one failed before it said anything."""
+
+    selected_model: str
+    answered_by: str
+    reason: str
+    candidate_index: int
+    selected_endpoint_id: str
+    answered_by_endpoint_id: str
+    answered_by_label: str
+
+
+@dataclass(frozen=True, slots=True)
 class UsageReport:
     """Tokens of one request to a model. `estimated` says that the provider sent no numbers."""
 
@@ -111,6 +134,8 @@ Event = (
     TextDelta
     | ReasoningDelta
     | ModelInfo
+    | Retrying
+    | FellBack
     | UsageReport
     | Metrics
     | RunTimedOut

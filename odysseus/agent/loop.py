@@ -8,54 +8,74 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from odysseus.context.budget import MESSAGE_OVERHEAD, estimate_tokens
-from odysseus.events import Event, FinishReason, Mode, ModelInfo, ReasoningDelta, TextDelta, UsageReport
-from odysseus.providers.base import AnsweredBy, ChatRequest, Chunk, Finished, Provider
+from odysseus.events import (
+    Event,
+    FellBack,
+    FinishReason,
+    Mode,
+    ModelInfo,
+    ReasoningDelta,
+    Retrying,
+    TextDelta,
+    UsageReport,
+)
+from odysseus.providers.base import AnsweredBy, ChatRequest, Finished
+from odysseus.providers.fallback import Answer, Asker
 
 Publish = Callable[[Sequence[Event]], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What is asked of whom."""
+    """What is asked, and who may answer."""
 
     mode: Mode
-    provider: Provider
-    endpoint_id: str
-    endpoint_label: str
+    asker: Asker
     request: ChatRequest
-    context_length: int | None = None
 
 
 async def run_turn(turn: Turn, publish: Publish) -> FinishReason | None:
     """Stream one answer into `publish`; give the provider's reason for its end. Raises ProviderError.
 
-    A cancelled turn has closed its upstream connection when this returns.
+    A cancelled turn has closed its upstream connection when this returns. What an answer that breaks off has used is
+    published too.
     """
-    publish([ModelInfo(turn.request.model, turn.endpoint_id, turn.endpoint_label)])
-    model, usage, reason = turn.request.model, None, None
-    stream = cast(Any, turn.provider.stream(turn.request))
-    async with aclosing(stream) as batches:
-        async for batch in batches:
-            deltas = [chunk for chunk in batch if type(chunk) is TextDelta or type(chunk) is ReasoningDelta]
-            if deltas:
-                publish(deltas)
-            for chunk in _others(batch, len(deltas)):
-                if isinstance(chunk, AnsweredBy):
-                    model = chunk.model
-                elif isinstance(chunk, UsageReport):
-                    usage = chunk
-                elif isinstance(chunk, Finished):
-                    reason = chunk.reason
-    if usage:
-        publish([replace(usage, model=model)])
-    return reason
+    selected = turn.asker.current
+    publish([ModelInfo(selected.model, selected.endpoint_id, selected.endpoint_label)])
+    ending = _Ending()
+    try:
+        async with aclosing(cast(Any, turn.asker.ask(turn.request))) as batches:
+            async for batch in batches:
+                told = [chunk for chunk in batch if type(chunk) in _TOLD]
+                if told:
+                    publish(told)
+                if len(told) < len(batch):
+                    ending.take(batch)
+    finally:
+        if ending.usage:
+            publish([replace(ending.usage, model=ending.model or turn.asker.current.model)])
+    return ending.reason
 
 
-def _others(batch: Sequence[Chunk], deltas: int) -> Sequence[Chunk]:
-    """The chunks that are no deltas; nearly always none."""
-    if len(batch) == deltas:
-        return ()
-    return [chunk for chunk in batch if not isinstance(chunk, TextDelta | ReasoningDelta)]
+_TOLD = frozenset({TextDelta, ReasoningDelta, Retrying, FellBack})
+
+
+class _Ending:
+    """What an answer says besides its text."""
+
+    def __init__(self) -> None:
+        self.model: str | None = None
+        self.usage: UsageReport | None = None
+        self.reason: FinishReason | None = None
+
+    def take(self, batch: Sequence[Answer]) -> None:
+        for chunk in batch:
+            if isinstance(chunk, AnsweredBy):
+                self.model = chunk.model
+            elif isinstance(chunk, UsageReport):
+                self.usage = chunk
+            elif isinstance(chunk, Finished):
+                self.reason = chunk.reason
 
 
 def estimated_usage(request: ChatRequest, answer: str, thinking: str) -> UsageReport:

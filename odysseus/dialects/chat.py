@@ -10,10 +10,12 @@ import orjson
 from odysseus.dialects.sse import data_frame
 from odysseus.events import (
     Event,
+    FellBack,
     MessageSaved,
     Metrics,
     ModelInfo,
     ReasoningDelta,
+    Retrying,
     RunEnded,
     RunFailed,
     RunTimedOut,
@@ -51,6 +53,15 @@ def _model_info(event: ModelInfo) -> bytes:
         "model_info",
         {"model": event.model, "endpoint_id": event.endpoint_id, "endpoint_label": event.endpoint_label},
     )
+
+
+def _retrying(event: Retrying) -> bytes:
+    fields = {"attempt": event.attempt, "attempts": event.attempts, "seconds": event.seconds, "reason": event.reason}
+    return _typed("retry", fields)
+
+
+def _fell_back(event: FellBack) -> bytes:
+    return _typed("fallback", {field: getattr(event, field) for field in event.__slots__})
 
 
 def _usage(event: UsageReport) -> bytes:
@@ -92,6 +103,8 @@ _ENCODERS = cast(
     {
         ReasoningDelta: lambda event: reasoning_frame(event.text),
         ModelInfo: _model_info,
+        Retrying: _retrying,
+        FellBack: _fell_back,
         UsageReport: _usage,
         Metrics: lambda event: _typed("metrics", {"data": event.data}),
         RunTimedOut: _timed_out,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any
 
@@ -35,8 +36,8 @@ _SECRETS = (
 class StatusError(ProviderError):
     """The endpoint answered with an error status. `body` is what it sent, for the adapter only, never shown."""
 
-    def __init__(self, message: str, *, status: int, body: bytes) -> None:
-        super().__init__(message, status=status, retryable=is_retryable(status))
+    def __init__(self, message: str, *, status: int, body: bytes, retry_after: float | None = None) -> None:
+        super().__init__(message, status=status, retryable=is_retryable(status), retry_after=retry_after)
         self.body = body
 
 
@@ -45,13 +46,26 @@ def is_retryable(status: int) -> bool:
     return status in _RETRYABLE or status >= 500
 
 
-def status_error(status: int, body: bytes, secrets: Iterable[str] = ()) -> StatusError:
+def status_error(
+    status: int, body: bytes, secrets: Iterable[str] = (), retry_after: float | None = None
+) -> StatusError:
     """An answer with an error status, like `HTTP 429: Too many requests.`"""
     text = body.decode("utf-8", "replace")
     if _MARKUP.match(text):
-        return StatusError(f"HTTP {status} with an HTML page", status=status, body=body)
+        return StatusError(f"HTTP {status} with an HTML page", status=status, body=body, retry_after=retry_after)
     words = clean_message(_words_of(body, text), secrets) or _phrase(status)
-    return StatusError(_cut(f"HTTP {status}: {words}"), status=status, body=body)
+    return StatusError(_cut(f"HTTP {status}: {words}"), status=status, body=body, retry_after=retry_after)
+
+
+def retry_seconds(value: str | None, now: float) -> float | None:
+    """A Retry-After header as seconds from `now` (epoch): a number or a date; None for nothing and nonsense."""
+    text = (value or "").strip()
+    if re.fullmatch(r"\d{1,9}(\.\d{1,6})?", text, re.ASCII):
+        return float(text)
+    try:
+        return max(0.0, parsedate_to_datetime(text).timestamp() - now) if text else None
+    except ValueError:
+        return None
 
 
 def reported_error(error: Any, secrets: Iterable[str] = ()) -> ProviderError:

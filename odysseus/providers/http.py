@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -19,7 +20,7 @@ from yarl import URL
 from odysseus.config import EndpointConfig
 from odysseus.errors import ConfigError, ProviderError
 from odysseus.providers.base import Chunk
-from odysseus.providers.failures import status_error
+from odysseus.providers.failures import retry_seconds, status_error
 from odysseus.providers.wire import MAX_RECORD_BYTES, Decoder, Record, SseDecoder
 
 # Below the idle limit of common servers (5 s), so that a request never meets a connection that is just being closed.
@@ -133,7 +134,8 @@ class HttpEndpoint:
             raise _silent() from error
         if response.status < 300:
             return response
-        raise status_error(response.status, await _error_body(response), self.secrets)
+        wait = retry_seconds(response.headers.get("Retry-After"), time.time())
+        raise status_error(response.status, await _error_body(response), self.secrets, wait)
 
     def _client(self) -> aiohttp.ClientSession:
         """The session, made at the first request, when there is an event loop."""
@@ -244,7 +246,8 @@ _NETWORK_WORDS: tuple[tuple[type[aiohttp.ClientError], str], ...] = (
 def network_error(error: aiohttp.ClientError) -> ProviderError:
     """Why there is no connection, in plain words and without the address."""
     words = next((words for kind, words in _NETWORK_WORDS if isinstance(error, kind)), _CLOSED)
-    return ProviderError(words, retryable=not isinstance(error, aiohttp.InvalidURL))
+    unreachable = isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError)
+    return ProviderError(words, retryable=not isinstance(error, aiohttp.InvalidURL), unreachable=unreachable)
 
 
 def _silent() -> ProviderError:

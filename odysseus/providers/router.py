@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
-from odysseus.config import ChatConfig, EndpointConfig
+from odysseus.config import ChatConfig, EndpointConfig, Price
 from odysseus.errors import BadRequest, NotFound, ProviderError
 from odysseus.providers.base import ModelListing, Provider
+from odysseus.providers.fallback import Asker, Candidate, Cooldowns
+from odysseus.providers.pricing import price_of
 
 LISTING_SECONDS = 30.0
 ASK_SECONDS = 5.0
@@ -21,13 +24,19 @@ NOT_INSTALLED = (
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A model at an endpoint, ready to be asked."""
+    """Who is asked, in order: the chosen model, then its fallbacks."""
 
-    endpoint_id: str
-    endpoint_label: str
-    model: str
-    provider: Provider
-    context_length: int | None = None
+    candidates: Sequence[Candidate]
+    cooldowns: Cooldowns
+
+    @property
+    def first(self) -> Candidate:
+        """The chosen model."""
+        return self.candidates[0]
+
+    def asker(self) -> Asker:
+        """Someone who asks them, for one run."""
+        return Asker(self.candidates, self.cooldowns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +62,12 @@ class _Entry:
 class Router:
     """Knows every endpoint. Owns their providers."""
 
-    def __init__(self, default: ChatConfig, make: Callable[[EndpointConfig], Provider]) -> None:
+    def __init__(
+        self, default: ChatConfig, make: Callable[[EndpointConfig], Provider], prices: Mapping[str, Price] | None = None
+    ) -> None:
         self._default = default
+        self._prices = prices or {}
+        self._cooldowns = Cooldowns(time.monotonic)
         self._make = make
         self._entries: dict[str, _Entry] = {}
         self._loading: asyncio.Task[None] | None = None
@@ -83,7 +96,33 @@ class Router:
         if entry.provider.state() == "missing":
             raise BadRequest(NOT_INSTALLED)
         name = model or self._default_model(wanted) or await self._first_model(entry)
-        return Route(wanted, entry.config.name, name, entry.provider, _context_length(entry, name))
+        fallbacks = [await self._fallback(text) for text in entry.config.fallback]
+        return Route([self._candidate(entry, name), *filter(None, fallbacks)], self._cooldowns)
+
+    async def _fallback(self, text: str) -> Candidate | None:
+        """A candidate named `endpoint` or `endpoint/model`; one that cannot be had now is left out."""
+        endpoint_id, _, model = text.partition("/")
+        entry = self._entries.get(endpoint_id)
+        if entry is None or entry.provider.state() == "missing":
+            return None
+        try:
+            return self._candidate(entry, model or await self._first_model(entry))
+        except BadRequest:
+            return None
+
+    def _candidate(self, entry: _Entry, model: str) -> Candidate:
+        listed = next((found for found in (entry.listing.models if entry.listing else ()) if found.id == model), None)
+        host = urlsplit(entry.config.base_url).hostname or ""
+        price = price_of(host, model, self._prices) or (_price(listed.price) if listed and listed.price else None)
+        return Candidate(
+            entry.config.id,
+            entry.config.name,
+            model,
+            entry.provider,
+            host=urlsplit(entry.config.base_url).netloc,
+            context_length=entry.config.context_length or (listed.context_length if listed else None),
+            price=price,
+        )
 
     def default(self) -> tuple[str, str]:
         """The endpoint and the model that a new session starts with, the model empty while it is not known."""
@@ -141,6 +180,6 @@ def _listed(entry: _Entry, state: str, note: str, models: Sequence[ModelListing]
     return EndpointListing(entry.config.id, entry.config.name, entry.config.kind, state, note, models)
 
 
-def _context_length(entry: _Entry, model: str) -> int | None:
-    models = entry.listing.models if entry.listing else ()
-    return next((listing.context_length for listing in models if listing.id == model), None)
+def _price(listed: tuple[float, float]) -> Price | None:
+    """The endpoint's own price; nothing for free ones, whose zero may only mean that none was set."""
+    return Price(input=listed[0], output=listed[1]) if any(listed) else None

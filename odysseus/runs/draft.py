@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from odysseus.events import Event, ModelInfo, ReasoningDelta, TextDelta, UsageReport
+from odysseus.events import Event, FellBack, ModelInfo, ReasoningDelta, TextDelta, UsageReport
 
 
 class Draft:
@@ -44,6 +44,8 @@ class Draft:
                 self._thinking.append(event.text)  # type: ignore[union-attr]
             elif isinstance(event, ModelInfo):
                 self.answering = event
+            elif isinstance(event, FellBack):
+                self.answering = ModelInfo(event.answered_by, event.answered_by_endpoint_id, event.answered_by_label)
             elif isinstance(event, UsageReport):
                 self.usage.append(event)
         self.last_event_at = now

@@ -155,7 +155,7 @@ class RunRegistry:
             begun = None if ask.incognito else await self._store.begin(_run_start(run_id, ask))
             run = self._make(_identity(run_id, ask, begun, self._clock.wall()), ask, encode)
             self._runs[ask.session_id] = run
-            turn = Turn(ask.mode, ask.route.provider, ask.route.endpoint_id, ask.route.endpoint_label, request)
+            turn = Turn(ask.mode, ask.route.asker(), request)
             run.start(_work(turn), self._recorder(ask))
             self._checkpointer.begin()
             return run
@@ -173,7 +173,7 @@ class RunRegistry:
         unstored = self._incognito.get(ask.session_id, []) if ask.incognito else []
         history = [*stored, *unstored, ChatMessage("user", ask.message)]
         prompt = build_prompt(ask.system_prompt, history, ask.user_clock, self._clock.wall())
-        return ChatRequest(ask.route.model, prompt)
+        return ChatRequest(ask.route.first.model, prompt)
 
     def _recorder(self, ask: Ask) -> Recorder:
         if ask.incognito:
@@ -214,21 +214,22 @@ class RunRegistry:
 
 
 def _run_start(run_id: str, ask: Ask) -> RunStart:
-    return RunStart(run_id, ask.session_id, ask.mode, ask.message, ask.route.endpoint_id, ask.route.model)
+    return RunStart(run_id, ask.session_id, ask.mode, ask.message, ask.route.first.endpoint_id, ask.route.first.model)
 
 
 def _identity(run_id: str, ask: Ask, begun: Begun | None, now: float) -> Identity:
+    route = ask.route.first
     return Identity(
         run_id,
         ask.session_id,
         ask.mode,
-        ask.route.model,
-        ask.route.endpoint_id,
-        ask.route.endpoint_label,
+        route.model,
+        route.endpoint_id,
+        route.endpoint_label,
         begun.started_at if begun else now,
         begun.record_id if begun else None,
         begun.user_message_id if begun else None,
-        ask.route.context_length,
+        route.context_length,
     )
 
 
