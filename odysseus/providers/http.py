@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import aiohttp
@@ -19,6 +19,7 @@ from yarl import URL
 
 from odysseus.config import EndpointConfig
 from odysseus.errors import ConfigError, ProviderError
+from odysseus.providers.address import SafeResolver, is_forbidden_host
 from odysseus.providers.base import Chunk
 from odysseus.providers.failures import retry_seconds, status_error
 from odysseus.providers.wire import MAX_RECORD_BYTES, Decoder, Record, SseDecoder
@@ -72,13 +73,22 @@ class Reading(Protocol):
         ...
 
 
+KeyHeaders = Callable[[str], Mapping[str, str]]
+"""The headers that show the key, which may be empty."""
+
+
+def bearer(key: str) -> Mapping[str, str]:
+    """The usual way to show a key."""
+    return {"Authorization": f"Bearer {key}"} if key else {}
+
+
 class HttpEndpoint:
     """One endpoint's connections. Used on one event loop, closed once. Raises ConfigError on a wrong address or key."""
 
-    def __init__(self, config: EndpointConfig) -> None:
+    def __init__(self, config: EndpointConfig, key_headers: KeyHeaders = bearer) -> None:
         self._config = config
         self._base = _base_url(config)
-        self._headers = _headers(config)
+        self._headers = _headers(config, key_headers)
         self._session: aiohttp.ClientSession | None = None
         self._drains: set[asyncio.Task[None]] = set()
         self.secrets = tuple(value for value in (config.key().strip(), *config.headers.values()) if value)
@@ -102,10 +112,19 @@ class HttpEndpoint:
         finally:
             self._let_go(response, reusable=reading.done)
 
-    async def get_json(self, path: str, seconds: float) -> Any:
+    async def get_json(self, path: str, seconds: float, query: Mapping[str, str] | None = None) -> Any:
         """GET a JSON document within so many seconds. Raises ProviderError."""
+        return await self._json("GET", path, seconds, query=query)
+
+    async def post_json(self, path: str, body: Mapping[str, Any], seconds: float) -> Any:
+        """POST `body` for a JSON document within so many seconds. Raises ProviderError."""
+        return await self._json("POST", path, seconds, orjson.dumps(body))
+
+    async def _json(
+        self, method: str, path: str, seconds: float, body: bytes | None = None, query: Mapping[str, str] | None = None
+    ) -> Any:
         try:
-            async with asyncio.timeout(seconds), await self._send("GET", path, seconds) as response:
+            async with asyncio.timeout(seconds), await self._send(method, path, seconds, body, query) as response:
                 return orjson.loads(await response.read())
         except orjson.JSONDecodeError as error:
             raise ProviderError("The endpoint did not answer with JSON. Check its base URL.") from error
@@ -122,9 +141,11 @@ class HttpEndpoint:
         if self._session is not None:
             await self._session.close()
 
-    async def _send(self, method: str, path: str, seconds: float, body: bytes | None = None) -> aiohttp.ClientResponse:
+    async def _send(
+        self, method: str, path: str, seconds: float, body: bytes | None = None, query: Mapping[str, str] | None = None
+    ) -> aiohttp.ClientResponse:
         """Send, and wait so many seconds for the status line. Any status but success is raised."""
-        url = self._base.joinpath(*path.split("/")).with_query(self._base.query)
+        url = self._base.joinpath(*path.split("/")).with_query(self._base.query).update_query(query or {})
         try:
             async with asyncio.timeout(seconds):
                 response = await self._client().request(method, url, data=body, allow_redirects=False)
@@ -142,7 +163,7 @@ class HttpEndpoint:
         if self._session is None:
             seconds = self._config.connect_timeout
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE_SECONDS),
+                connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE_SECONDS, resolver=SafeResolver()),
                 timeout=aiohttp.ClientTimeout(total=None, connect=seconds, sock_connect=seconds),
                 headers=self._headers,
                 cookie_jar=aiohttp.DummyCookieJar(),
@@ -256,17 +277,18 @@ def _silent() -> ProviderError:
 
 def _base_url(config: EndpointConfig) -> URL:
     try:
-        return URL(config.base_url.rstrip("/"))
+        url = URL(config.base_url.rstrip("/"))
     except ValueError as error:
         raise ConfigError(f"Setting base_url of the endpoint {config.id!r}: not a valid address.") from error
+    if is_forbidden_host(url.host or ""):
+        raise ConfigError(f"Setting base_url of the endpoint {config.id!r}: a link-local or metadata address.")
+    return url
 
 
-def _headers(config: EndpointConfig) -> dict[str, str]:
+def _headers(config: EndpointConfig, key_headers: KeyHeaders) -> dict[str, str]:
     """The headers of every request. Compression is not asked for: it would hold a stream back."""
     headers = {"Content-Type": "application/json", "Accept-Encoding": "identity", "User-Agent": "Odysseus"}
-    key = config.key().strip()
-    if key:
-        headers["Authorization"] = f"Bearer {key}"
+    headers.update(key_headers(config.key().strip()))
     headers.update(config.headers)
     if not all(text.isprintable() for pair in headers.items() for text in pair):
         raise ConfigError(f"The key or a header of the endpoint {config.id!r} holds a control character.")
