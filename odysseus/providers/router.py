@@ -76,12 +76,22 @@ class Router:
         """Take in an endpoint; its id must be free."""
         self._entries[config.id] = _Entry(config, self._make(config))
 
+    async def replace(self, config: EndpointConfig) -> None:
+        """Put an endpoint in the place of the one with its id. Runs that use the old one end with its provider."""
+        old, new = self._entries[config.id], _Entry(config, self._make(config))
+        self._entries[config.id] = new
+        await old.provider.close()
+
     async def remove(self, endpoint_id: str) -> None:
         """Let an endpoint go. Runs that use it end with its provider. Raises NotFound."""
         entry = self._entries.pop(endpoint_id, None)
         if entry is None:
             raise NotFound("There is no such endpoint.")
         await entry.provider.close()
+
+    def make(self, config: EndpointConfig) -> Provider:
+        """A provider that is not one of the endpoints, for a test. Raises ConfigError."""
+        return self._make(config)
 
     def configs(self) -> Sequence[EndpointConfig]:
         """All endpoints, in the order they were added."""

@@ -7,6 +7,8 @@ and rolls back when it raises. A caller that is cancelled leaves its write to fi
 from __future__ import annotations
 
 import asyncio
+import logging
+import os
 import sqlite3
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from contextlib import suppress
@@ -24,6 +26,9 @@ Connection = aiosqlite.Connection
 
 BUSY_SECONDS = 5.0
 
+# At debug level it writes every statement with its values: the user's words and the keys of endpoints.
+logging.getLogger("aiosqlite").setLevel(logging.WARNING)
+
 
 class Database:
     """An open database. Make one with `open`, end it with `close`."""
@@ -39,11 +44,13 @@ class Database:
         """Open or create the file and bring it to the current layout. Raises StoreError."""
         opened: list[Connection] = []
         try:
+            # The file holds the keys of endpoints; SQLite gives its companions the same mode.
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
             opened.append(await _connect(path, busy_seconds))
             await _migrate(opened[0])
             opened.append(await _connect(path, busy_seconds))
             await opened[1].execute("PRAGMA query_only = ON")
-        except (sqlite3.Error, StoreError) as error:
+        except (OSError, sqlite3.Error, StoreError) as error:
             for connection in opened:
                 await connection.close()
             raise store_error(error) from error

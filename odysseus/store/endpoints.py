@@ -30,6 +30,15 @@ class EndpointStore:
 
         await self._db.write(work)
 
+    async def replace(self, endpoint: EndpointConfig) -> None:
+        """Put an endpoint in the place of the one with its id."""
+        values = (endpoint.label, endpoint.kind, endpoint.base_url, endpoint.api_key, endpoint.id)
+
+        async def work(db: Connection) -> None:
+            await db.execute("UPDATE endpoints SET label = ?, kind = ?, base_url = ?, api_key = ? WHERE id = ?", values)
+
+        await self._db.write(work)
+
     async def remove(self, endpoint_id: str) -> None:
         """Forget an endpoint with its key."""
 

@@ -1,20 +1,14 @@
-"""Models and endpoints: what can be chosen, the install of the embedded one, endpoints that the user adds."""
+"""Models: what can be chosen at which endpoint, and the install of the embedded one."""
 
 from __future__ import annotations
 
-import asyncio
-import re
-import uuid
-from typing import Annotated, Any
+from typing import Any
 
 from aiohttp import web
-from msgspec import Meta, Struct
+from msgspec import Struct
 
-from odysseus.config import EndpointConfig
-from odysseus.errors import BadRequest, NotFound
 from odysseus.models.installer import InstallProgress
 from odysseus.providers.router import EndpointListing
-from odysseus.text import clean_text
 from odysseus.web.answers import completes, json_answer
 from odysseus.web.body import read
 from odysseus.web.services import services
@@ -24,14 +18,6 @@ class InstallRequest(Struct, frozen=True):
     """The embedded model to install; empty takes the configured one."""
 
     name: str = ""
-
-
-class NewEndpoint(Struct, frozen=True):
-    """An OpenAI-compatible server: its address up to `/v1`, and a key if it wants one."""
-
-    base_url: Annotated[str, Meta(min_length=1, max_length=2000)]
-    label: Annotated[str, Meta(max_length=80)] = ""
-    api_key: Annotated[str, Meta(max_length=4000)] = ""
 
 
 async def models(request: web.Request) -> web.StreamResponse:
@@ -95,57 +81,4 @@ def progress_json(progress: InstallProgress) -> dict[str, Any]:
         "received": progress.received,
         "total": progress.total,
         "message": progress.message,
-    }
-
-
-async def endpoints(request: web.Request) -> web.StreamResponse:
-    """GET /api/endpoints"""
-    services_ = services(request)
-    added = {endpoint.id for endpoint in await services_.endpoints.list()}
-    return json_answer(
-        [endpoint_json(endpoint, removable=endpoint.id in added) for endpoint in services_.router.configs()]
-    )
-
-
-@completes
-async def add_endpoint(request: web.Request) -> web.StreamResponse:
-    """POST /api/endpoints"""
-    services_ = services(request)
-    body = await read(request, NewEndpoint)
-    base_url = body.base_url.strip().rstrip("/")
-    host = re.match(r"https?://(?:[^/@\s]*@)?([^/\s:?#]+|\[[0-9a-fA-F:]+\])(?::\d+)?(?:/[^\s?#]*)?$", base_url)
-    if not host:
-        raise BadRequest("Field 'base_url': give an address like http://127.0.0.1:11434/v1.")
-    endpoint = EndpointConfig(
-        id=f"added-{uuid.uuid4().hex[:12]}",
-        kind="openai",
-        label=body.label.strip() or host[1],
-        base_url=base_url,
-        api_key=body.api_key.strip(),
-    )
-    await services_.endpoints.add(endpoint)
-    services_.router.add(endpoint)
-    return json_answer(endpoint_json(endpoint, removable=True))
-
-
-@completes
-async def remove_endpoint(request: web.Request) -> web.StreamResponse:
-    """DELETE /api/endpoints/{id}"""
-    services_ = services(request)
-    endpoint_id = clean_text(request.match_info["endpoint"])
-    if endpoint_id not in {endpoint.id for endpoint in await services_.endpoints.list()}:
-        raise NotFound("There is no such endpoint among those added here. Those of config.toml are removed there.")
-    await asyncio.gather(services_.endpoints.remove(endpoint_id), services_.router.remove(endpoint_id))
-    return json_answer({"status": "deleted"})
-
-
-def endpoint_json(endpoint: EndpointConfig, *, removable: bool) -> dict[str, Any]:
-    """An endpoint without its key."""
-    return {
-        "id": endpoint.id,
-        "label": endpoint.name,
-        "kind": endpoint.kind,
-        "base_url": endpoint.base_url,
-        "has_key": bool(endpoint.key()),
-        "removable": removable,
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from odysseus.web import chat, messages, models, pages, sessions
+from odysseus.web import chat, endpoints, messages, models, pages, sessions
 
 
 def routes() -> list[web.RouteDef]:
@@ -32,7 +32,10 @@ def routes() -> list[web.RouteDef]:
         web.get("/api/models/install", models.install_progress),
         web.post("/api/models/install", models.start_install),
         web.delete("/api/models/install", models.cancel_install),
-        web.get("/api/endpoints", models.endpoints),
-        web.post("/api/endpoints", models.add_endpoint),
-        web.delete("/api/endpoints/{endpoint}", models.remove_endpoint),
+        web.get("/api/endpoints", endpoints.list_all),
+        web.get("/api/endpoints/found", endpoints.found),
+        web.post("/api/endpoints", endpoints.add),
+        web.post("/api/endpoints/test", endpoints.test),
+        web.patch("/api/endpoints/{endpoint}", endpoints.change),
+        web.delete("/api/endpoints/{endpoint}", endpoints.remove),
     ]
