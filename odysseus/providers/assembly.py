@@ -5,12 +5,15 @@ Pure: must not know a vendor's words nor sockets.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
 
 from odysseus.errors import ProviderError
 from odysseus.events import ReasoningDelta, TextDelta, UsageReport
-from odysseus.providers.base import AnsweredBy, Chunk, Finished
+from odysseus.providers.base import AnsweredBy, Chunk, Finished, ProviderState, ToolCall, ToolCallFragment
 from odysseus.providers.reasoning import ThinkSplitter
+from odysseus.providers.tool_calls import ToolCallAssembly, ToolCallDelta
 from odysseus.text import clean_text
 
 LARGE_PROMPT_TOKENS = 3500
@@ -20,20 +23,26 @@ class Assembly:
     """Takes an adapter's chunks and gives on what a reader may have now.
 
     `plain` says that text without NUL and lone surrogates may pass by `add`: there is nothing to decide or to join.
+    `tools` are the names on offer.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, tools: Collection[str] = ()) -> None:
         self.plain = False
         self.model: str | None = None
         self.finished: Finished | None = None
         self._usage: UsageReport | None = None
+        self._calls = ToolCallAssembly(tools)
+        self._state: dict[str, Any] = {}
         self._splitter = ThinkSplitter()
         self._spoken = False
         self._half = ""
         self._half_kind: type[TextDelta | ReasoningDelta] = TextDelta
 
-    def add(self, chunks: Iterable[Chunk]) -> list[Chunk]:
-        """The chunks to give on. Usage and the end are kept for `end`: of several reports the last counts."""
+    def add(self, chunks: Iterable[Chunk | ToolCallDelta]) -> list[Chunk]:
+        """The chunks to give on. Calls, state, usage and the end are kept for `end`.
+
+        Of several usage reports the last counts. States are put together: lists are joined, mappings merged.
+        """
         given: list[Chunk] = []
         for chunk in chunks:
             match chunk:
@@ -46,6 +55,14 @@ class Assembly:
                     self._usage = chunk
                 case Finished():
                     self.finished = chunk
+                case ProviderState(data):
+                    self._state = merge_state(self._state, data)
+                case ToolCall(id, name, arguments, _, state):
+                    given += self._calls.add(None, id, name, arguments, state, opens=True)
+                case ToolCallFragment(index, id, name, arguments):
+                    given += self._calls.add(index, id, name, arguments)
+                case ToolCallDelta(index, id, name, arguments, state, opens):
+                    given += self._calls.add(index, id, name, arguments, state, opens=opens)
         self.plain = self._splitter.settled and not self._half
         return given
 
@@ -57,15 +74,20 @@ class Assembly:
         return [*left, *held]
 
     def end(self, *, whole: bool) -> list[Chunk]:
-        """The usage, then, of a whole answer, its end."""
+        """The usage, and of a whole answer before it the state and the calls, after it the end."""
         usage: list[Chunk] = [self._usage] if self._usage else []
-        return [*usage, self.finished or Finished(None)] if whole else usage
+        if not whole:
+            return usage
+        end = self.finished or Finished(None)
+        calls = self._calls.finish(cut=end.reason == "length")
+        state: list[Chunk] = [ProviderState(self._state)] if self._state else []
+        return [*state, *calls, *usage, _fitting_end(end, calls=bool(calls))]
 
     def fault(self, *, ended: bool) -> ProviderError | None:
         """What is wrong with the answer now that no more will come; `ended` says that the provider closed it."""
         if not ended and self.finished is None:
             return ProviderError("The answer ended early: the endpoint closed the connection.", retryable=True)
-        return None if self._spoken else self._empty()
+        return None if self._spoken or self._calls.begun else self._empty()
 
     def _empty(self) -> ProviderError:
         reason = self.finished.reason if self.finished else None
@@ -102,3 +124,24 @@ class Assembly:
     def _drop_half(self) -> list[TextDelta | ReasoningDelta]:
         half, self._half = self._half, ""
         return [self._half_kind(clean_text(half))]
+
+
+def _fitting_end(end: Finished, *, calls: bool) -> Finished:
+    """Some servers say `stop` when they call tools, others `tool_calls` when they do not."""
+    if calls and end.reason in (None, "stop"):
+        return replace(end, reason="tool_calls")
+    return end if calls or end.reason != "tool_calls" else replace(end, reason="stop")
+
+
+def merge_state(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """Both states in one: lists are joined, mappings merged, anything else is replaced."""
+    merged = dict(old)
+    for key, value in new.items():
+        before = merged.get(key)
+        if isinstance(before, Mapping) and isinstance(value, Mapping):
+            merged[key] = merge_state(before, value)
+        elif isinstance(before, list) and isinstance(value, list):
+            merged[key] = [*before, *value]
+        else:
+            merged[key] = value
+    return merged

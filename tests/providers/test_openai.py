@@ -139,8 +139,8 @@ def test_a_record_that_says_nothing_changes_nothing(nothing: Any) -> None:
 
 
 FINISHES: list[tuple[str | None, str | None]] = [
-    ("stop", "stop"), ("length", "length"), ("max_tokens", "length"), ("tool_calls", "tool_calls"), ("STOP", "stop"),
-    ("function_call", "tool_calls"), ("content_filter", "content_filter"), ("eos", None), ("abort", None),
+    ("stop", "stop"), ("length", "length"), ("max_tokens", "length"), ("tool_calls", "stop"), ("STOP", "stop"),
+    ("function_call", "stop"), ("content_filter", "content_filter"), ("eos", None), ("abort", None),
 ]  # fmt: skip
 
 
