@@ -1,0 +1,1 @@
+"""What we claim about speed, each figure measured beside something else on the same machine."""

@@ -1,0 +1,184 @@
+"""The model server of the benchmarks, a process of its own: plays the plan that the last message of a request holds.
+
+Raw asyncio, so that it is never the bottleneck. The bytes are those of tests/upstream.py.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections import defaultdict
+from collections.abc import Coroutine, Sequence
+from typing import Any, cast
+
+from upstream import DONE, chunk, finish, flood, text_chunk, usage
+
+from benchmarks.plan import Plan, read_plan
+
+STREAM = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+)
+MODELS = {"object": "list", "data": [{"id": "fake-model", "object": "model"}]}
+BEFORE, AFTER = text_chunk("STAMP").split(b"STAMP")
+
+
+class Connection(asyncio.Protocol):
+    """One request and its answer."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._received = b""
+        self._writable = asyncio.Event()
+        self._writable.set()
+        self.key = ""
+        self.open = True
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(asyncio.Transport, transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.open = False
+        self._writable.set()
+        if self.key:
+            self._model.closed_at[self.key] = time.monotonic()
+
+    def pause_writing(self) -> None:
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        self._writable.set()
+
+    def data_received(self, data: bytes) -> None:
+        self._received += data
+        head, found, body = self._received.partition(b"\r\n\r\n")
+        if found and len(body) >= _content_length(head):
+            self._received = b""
+            method, path, _ = head.decode().split(" ", 2)
+            self._model.spawn(self._model.answer(self, method, path, body))
+
+    def send(self, data: bytes) -> None:
+        """Write a part of the body, as one chunk."""
+        if self.open:
+            self.transport.write(b"%x\r\n%b\r\n" % (len(data), data))
+
+    async def drained(self) -> None:
+        """Wait until the client takes more."""
+        await self._writable.wait()
+
+    def end(self) -> None:
+        """The body is whole."""
+        self.key = ""
+        if self.open:
+            self.transport.write(b"0\r\n\r\n")
+            self.transport.close()
+
+
+class Model:
+    """Who waits for which emission, and when a client closed the connection of a key."""
+
+    def __init__(self) -> None:
+        self._members: defaultdict[str, list[Connection]] = defaultdict(list)
+        self._plans: dict[str, Plan] = {}
+        self._joined = asyncio.Condition()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.closed_at: dict[str, float] = {}
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run something beside the rest."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def answer(self, connection: Connection, method: str, path: str, body: bytes) -> None:
+        """Answer one request."""
+        if method == "POST":
+            await self._complete(connection, read_plan(_last_message(body)))
+            return
+        _, what, key, *rest = [*path.split("/"), ""]
+        if what == "go":
+            await self._go(key, int(rest[0]))
+            _send_json(connection, {})
+        elif what == "closed":
+            _send_json(connection, {"at": self.closed_at.pop(key, None)})
+        else:
+            _send_json(connection, MODELS)
+
+    async def _go(self, key: str, members: int) -> None:
+        """Play the plan of `key` once so many have asked for it."""
+        async with self._joined:
+            await self._joined.wait_for(lambda: len(self._members[key]) >= members)
+        self.spawn(_play(self._members.pop(key), self._plans.pop(key)))
+
+    async def _complete(self, connection: Connection, plan: Plan) -> None:
+        connection.transport.write(STREAM)
+        connection.send(chunk({"role": "assistant", "content": ""}))
+        if not plan.key:
+            await _play([connection], plan)
+            return
+        connection.key, self._plans[plan.key] = plan.key, plan
+        async with self._joined:
+            self._members[plan.key].append(connection)
+            self._joined.notify_all()
+
+
+async def _play(members: Sequence[Connection], plan: Plan) -> None:
+    await (_pace(members, plan) if plan.rate else _flood(members[0], plan))
+    if plan.hang:
+        return
+    for member in members:
+        if plan.rate:
+            member.send(finish() + usage(12, plan.frames) + DONE)
+        member.end()
+
+
+async def _flood(member: Connection, plan: Plan) -> None:
+    for piece in flood(plan.frames, per_write=plan.per_write)[: -3 if plan.hang else None]:
+        member.send(piece)
+        await member.drained()
+
+
+async def _pace(members: Sequence[Connection], plan: Plan) -> None:
+    """Each frame to all members at once, a different one first each time."""
+    loop = asyncio.get_running_loop()
+    start = loop.time()
+    for number in range(plan.frames):
+        await asyncio.sleep(max(0.0, start + number / plan.rate - loop.time()))
+        frame = BEFORE + b"%.6f " % time.monotonic() + AFTER
+        first = number % len(members)
+        for member in (*members[first:], *members[:first]):
+            member.send(frame)
+
+
+def _last_message(body: bytes) -> str:
+    """The text of the request's last message, which may be a string or typed blocks."""
+    content = json.loads(body)["messages"][-1]["content"]
+    return str(content if isinstance(content, str) else content[0]["text"])
+
+
+def _content_length(head: bytes) -> int:
+    for line in head.lower().split(b"\r\n"):
+        if line.startswith(b"content-length:"):
+            return int(line.partition(b":")[2])
+    return 0
+
+
+def _send_json(connection: Connection, value: Any) -> None:
+    body = json.dumps(value).encode()
+    connection.transport.write(
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%b"
+        % (len(body), body)
+    )
+    connection.transport.close()
+
+
+async def main() -> None:
+    """Serve until killed; the first line says the port."""
+    model = Model()
+    server = await asyncio.get_running_loop().create_server(lambda: Connection(model), "127.0.0.1", 0, backlog=2048)
+    print(f"READY {server.sockets[0].getsockname()[1]}", flush=True)
+    await server.serve_forever()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
