@@ -17,6 +17,9 @@ NAMES = {
     "throughput": "1. One unthrottled stream",
     "delay": "2. Added delay",
     "fanout": "3. One run to 1,000 subscribers",
+    "replay": "4. Replay of 100,000 frames",
+    "stalled": "5. Stalled readers and stops",
+    "memory": "6. Start and memory",
 }
 
 

@@ -1,0 +1,37 @@
+"""A finished run of 100,000 frames resumed from the first, beside the bare handler that writes as many one by one."""
+
+from __future__ import annotations
+
+from benchmarks.client import DELTA, Reader, connect, new_session, request, send
+from benchmarks.plan import Plan
+from benchmarks.processes import Program, bare, model, odysseus
+from benchmarks.report import Figure, middle
+from benchmarks.throughput import alone
+
+FRAMES = 100_000
+ROUNDS = 7
+
+
+async def measure() -> list[Figure]:
+    """The table's lines."""
+    async with model() as upstream, odysseus(upstream.port) as server, bare() as reference:
+        session = await new_session(server.port)
+        whole = await (await send(server.port, session, Plan(frames=FRAMES))).end()
+        await resumed(server, session)
+        rounds = [(await alone(reference, FRAMES), await resumed(server, session)) for _ in range(ROUNDS)]
+        numbered = [await resumed(server, session, "?ids=1") for _ in range(3)]
+    rates = [replay.frames / replay.seconds for _, replay in rounds]
+    assert all(len(replay.arrivals(DELTA)) == FRAMES for _, replay in rounds)
+    assert all(replay.frames == whole.frames for _, replay in rounds)
+    return [
+        Figure("frames a second, bare handler", middle([stream.rate for stream, _ in rounds])),
+        Figure("frames a second, replay", middle(rates)),
+        Figure("  times the bare handler", middle([b.frames / b.seconds / a.rate for a, b in rounds]), "x", least=20.0),
+        Figure(f"{FRAMES:,} frames replayed in", middle([replay.seconds for _, replay in rounds]) * 1e3, "ms"),
+        Figure("  with their numbers (?ids=1)", middle([replay.seconds for replay in numbered]) * 1e3, "ms"),
+    ]
+
+
+async def resumed(server: Program, session: str, query: str = "") -> Reader:
+    """A resume from the first frame to the end."""
+    return await (await connect(server.port, request("GET", f"/api/chat/resume/{session}{query}"))).end()
