@@ -43,7 +43,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--open", action="store_true", help="open the page in the browser")
     parser.add_argument("--ready-file", type=Path, help="file that gets the ready line's JSON")
     parser.add_argument("--token-env", metavar="NAME", help="environment variable that holds the access token")
-    parser.add_argument("--parent-pid", type=int, metavar="PID", help="stop when this process ends")
+    parser.add_argument("--parent-pid", type=process_id, metavar="PID", help="stop when this process ends")
     parser.add_argument("--log-level", default="info", choices=["debug", "info", "warning", "error"])
     command.add_parser(parser.add_subparsers(dest="command", metavar="COMMAND"))
     return parser.parse_args(argv)
@@ -64,6 +64,13 @@ def run(args: argparse.Namespace) -> int:
         return command.run(args, data / MODELS, config.local.model)
     launch = Launch(data, args.ready_file, args.token_env, args.parent_pid, args.open)
     return asyncio.run(serve(config, launch))
+
+
+def process_id(text: str) -> int:
+    pid = int(text)
+    if not 0 < pid < 2**31:
+        raise ValueError
+    return pid
 
 
 def _given(args: argparse.Namespace, *names: str) -> dict[str, Any]:

@@ -70,6 +70,14 @@ def make_app(config: Config, place: Place, clock: Clock | None = None) -> web.Ap
 async def open_services(config: Config, place: Place, clock: Clock) -> Services:
     """Everything that the handlers work with, runs of a dead process recovered. Raises StoreError."""
     db = await Database.open(place.data / DATABASE)
+    try:
+        return await _services(config, place, clock, db)
+    except BaseException:
+        await db.close()
+        raise
+
+
+async def _services(config: Config, place: Place, clock: Clock, db: Database) -> Services:
     runs = RunStore(db, clock)
     recovered = await recover(runs, clock)
     if recovered:

@@ -130,11 +130,13 @@ def load_config(
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text("utf-8"))
+        return tomllib.loads(path.read_text("utf-8-sig"))
     except FileNotFoundError as error:
         raise ConfigError(f"The config file {path} does not exist.") from error
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"The config file {path} cannot be read: {error}.") from error
+    except RecursionError as error:
+        raise ConfigError(f"The config file {path} is nested too deeply.") from error
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"The config file {path} is not valid TOML: {error}.") from error
 

@@ -13,6 +13,7 @@ import os
 import signal
 import socket
 import sys
+import tempfile
 import webbrowser
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -81,8 +82,9 @@ def bind(host: str, port: int) -> socket.socket:
         found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, kind, protocol, _, address = found[0]
         sock = socket.socket(family, kind, protocol)
-    except OSError as error:
-        raise ConfigError(f"Cannot listen on {host!r}: {error.strerror or error}.") from error
+    except (OSError, UnicodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not a host name"
+        raise ConfigError(f"Cannot listen on {host!r}: {reason}.") from error
     try:
         if os.name == "posix":
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -109,6 +111,10 @@ def only_instance(data: Path) -> Iterator[Path]:
         raise ConfigError(
             f"The data folder {data} is in use{_holder(data)}. Stop it, or choose another with --data."
         ) from error
+    except OSError as error:
+        raise ConfigError(
+            f"The data folder {data} cannot be locked: {error.strerror}. Choose another with --data."
+        ) from error
     try:
         yield data / INSTANCE
     finally:
@@ -125,12 +131,15 @@ def _holder(data: Path) -> str:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Put a file in place whole, readable by this user only."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
-    os.replace(draft, path)
+    """Put a file in place whole, readable by this user only. Raises OSError and leaves nothing."""
+    descriptor, draft = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(draft, path)
+    except OSError:
+        os.unlink(draft)
+        raise
 
 
 async def serve(config: Config, launch: Launch) -> int:
@@ -142,17 +151,18 @@ async def serve(config: Config, launch: Launch) -> int:
         runner = web.AppRunner(
             app, access_log=None, handler_cancellation=True, shutdown_timeout=config.server.shutdown_seconds
         )
+        # Before anything is announced: who reads the ready line may stop the server at once.
+        stopped = _catch_signals()
         await runner.setup()
         try:
             await web.SockSite(runner, sock, backlog=BACKLOG).start()
             told = ready(host, sock)
-            _announce(told, instance, launch, token)
-            app[SERVICES].router.preload()
-            await _until_stopped(launch.parent_pid)
+            with _announced(told, instance, launch.ready_file):
+                _open_browser(launch, told, token)
+                app[SERVICES].router.preload()
+                await _until_stopped(stopped, launch.parent_pid)
         finally:
             await runner.cleanup()
-            if launch.ready_file:
-                launch.ready_file.unlink(missing_ok=True)
     return 0
 
 
@@ -163,26 +173,41 @@ def ready(host: str, sock: socket.socket) -> dict[str, str | int]:
     return {"url": f"http://{shown}:{port}/", "port": port, "pid": os.getpid(), "version": __version__}
 
 
-def _announce(told: Mapping[str, str | int], instance: Path, launch: Launch, token: str) -> None:
+@contextmanager
+def _announced(told: Mapping[str, str | int], instance: Path, ready_file: Path | None) -> Iterator[None]:
+    """Say that the server listens; the ready file is there as long as that is true. Raises ConfigError."""
     text = json.dumps(told)
-    write_private(instance, text)
-    if launch.ready_file:
-        try:
-            write_private(launch.ready_file, text)
-        except OSError as error:
-            raise ConfigError(f"The ready file {launch.ready_file} cannot be written: {error.strerror}.") from error
+    for path in (instance, ready_file):
+        if path is not None:
+            try:
+                write_private(path, text)
+            except OSError as error:
+                raise ConfigError(f"The ready file {path} cannot be written: {error.strerror}.") from error
     print(f"ODYSSEUS_READY {text}", flush=True)
+    try:
+        yield
+    finally:
+        if ready_file is not None:
+            ready_file.unlink(missing_ok=True)
+
+
+def _open_browser(launch: Launch, told: Mapping[str, str | int], token: str) -> None:
     if launch.open_browser:
         address = f"{told['url']}?token={token}" if token else str(told["url"])
         asyncio.get_running_loop().run_in_executor(None, webbrowser.open, address)
 
 
-async def _until_stopped(parent_pid: int | None) -> None:
+def _catch_signals() -> asyncio.Event:
+    """An event that SIGINT and SIGTERM set."""
     stopped = asyncio.Event()
-    loop = asyncio.get_running_loop()
     for name in (signal.SIGINT, signal.SIGTERM):
         with suppress(NotImplementedError):  # Windows has no signal handlers on the loop; Ctrl-C raises there
-            loop.add_signal_handler(name, stopped.set)
+            asyncio.get_running_loop().add_signal_handler(name, stopped.set)
+    return stopped
+
+
+async def _until_stopped(stopped: asyncio.Event, parent_pid: int | None) -> None:
+    """Return on a signal, or when the process `parent_pid` has ended."""
     if parent_pid is None:
         await stopped.wait()
         return

@@ -20,6 +20,8 @@ import aiosqlite
 
 from odysseus.errors import StoreError
 
+log = logging.getLogger(__name__)
+
 T = TypeVar("T")
 Row = sqlite3.Row
 Connection = aiosqlite.Connection
@@ -104,14 +106,17 @@ class Database:
 
 async def _connect(path: Path, busy_seconds: float) -> Connection:
     connection = await aiosqlite.connect(path, timeout=busy_seconds, isolation_level=None)
-    connection.row_factory = sqlite3.Row
-    await connection.execute("PRAGMA foreign_keys = ON")
-    await connection.execute("PRAGMA synchronous = NORMAL")
-    async with connection.execute("PRAGMA journal_mode = WAL") as cursor:
-        row = await cursor.fetchone()
-    if row is None or row[0] != "wal":
-        await connection.close()
-        raise StoreError("The data folder is on a file system that cannot hold the database (no write-ahead log).")
+    try:
+        connection.row_factory = sqlite3.Row
+        await connection.execute("PRAGMA foreign_keys = ON")
+        await connection.execute("PRAGMA synchronous = NORMAL")
+        async with connection.execute("PRAGMA journal_mode = WAL") as cursor:
+            row = await cursor.fetchone()
+        if row is None or row[0] != "wal":
+            raise StoreError("The data folder is on a file system that cannot hold the database (no write-ahead log).")
+    except BaseException:
+        await connection.close()  # its thread would keep the process alive
+        raise
     return connection
 
 
@@ -139,14 +144,15 @@ def store_error(error: Exception) -> StoreError:
     if isinstance(error, StoreError):
         return error
     text = str(error).lower()
-    if "full" in text:
+    if "full" in text or "no space" in text:
         return StoreError("The disk is full: nothing more can be saved. Free some space, then try again.", status=507)
     if "locked" in text or "busy" in text:
         return StoreError("The database is locked by another program. Close it, then try again.", status=503)
-    if "readonly" in text or "unable to open" in text or "permission" in text:
+    if isinstance(error, OSError) or "readonly" in text or "unable to open" in text:
         return StoreError("The database cannot be written. Check the data folder's permissions.")
     if "malformed" in text or "not a database" in text:
         return StoreError("The database file is damaged. Restore a backup, or start with another data folder.")
+    log.error("SQLite says: %s", error)
     return StoreError("The database could not be read or written. The log has the reason.")
 
 
