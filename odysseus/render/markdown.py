@@ -39,6 +39,11 @@ _INLINE_MATH = re.compile(
     r"|(?<![A-Za-z0-9$])\$(?![\s$])(?P<inline>(?:[^$\\]|\\.)+)(?<!\s)\$(?![0-9])",
     re.DOTALL,
 )
+# The way many models write formulas. In CommonMark these are escaped brackets, which hardly ever come in such pairs.
+_BRACKET_MATH = re.compile(
+    r"\\\((?P<inline>(?:[^\\]|\\[^()])+)\\\)"
+    r"|\\\[(?P<display>(?:[^\\]|\\[^\[\]])+)\\\](?=[ \t]*[.,;]?[ \t]*(?:\n|$))",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +106,16 @@ def _new_parser() -> "MarkdownIt":
     from markdown_it import MarkdownIt
     from mdit_py_plugins.dollarmath import dollarmath_plugin
 
-    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": MAX_NESTING}).enable(["table", "strikethrough"])
+    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": MAX_NESTING, "linkify": True})
+    parser.enable(["table", "strikethrough", "linkify"])
+    assert parser.linkify
+    # Only what is written as an address: `server.py` and `a@b` are no links.
+    parser.linkify.set({"fuzzy_link": False, "fuzzy_email": False})
     parser.validateLink = lambda url: bool(_ALLOWED_LINK.match(url))  # type: ignore[method-assign]
     dollarmath_plugin(parser, allow_labels=False, allow_blank_lines=False, double_inline=True)
     # The plugin's inline rule takes amounts of money for formulas.
     parser.inline.ruler.at("math_inline", _inline_math)
+    parser.inline.ruler.before("escape", "bracket_math", _bracket_math)
     parser.core.ruler.at("inline", _parse_inline)
     parser.core.ruler.push("odysseus", _adapt)
     for name, rule in _RULES.items():
@@ -126,7 +136,17 @@ def _parse_inline(state: "StateCore") -> None:
 
 
 def _inline_math(state: "StateInline", silent: bool) -> bool:
-    found = _INLINE_MATH.match(state.src, state.pos, state.posMax)
+    return _take_math(state, _INLINE_MATH.match(state.src, state.pos, state.posMax), silent=silent)
+
+
+def _bracket_math(state: "StateInline", silent: bool) -> bool:
+    found = _BRACKET_MATH.match(state.src, state.pos, state.posMax)
+    if found and found["display"] and state.src[: state.pos].rpartition("\n")[2].strip():
+        return False  # a formula of its own begins its line
+    return _take_math(state, found, silent=silent)
+
+
+def _take_math(state: "StateInline", found: "re.Match[str] | None", *, silent: bool) -> bool:
     if not found:
         return False
     if not silent:

@@ -24,6 +24,7 @@ CASES = {
     "escapes": (r"\*a\* \$5 &copy; &#65;", "<p>*a* $5 © A</p>"),
     "link": ('[a](https://x.y "t")', f'<p><a href="https://x.y" title="t" {LINK}>a</a></p>'),
     "mail": ("<me@x.y>", f'<p><a href="mailto:me@x.y" {LINK}>me@x.y</a></p>'),
+    "bare address": ("at https://x.y/a_b_c.", f'<p>at <a href="https://x.y/a_b_c" {LINK}>https://x.y/a_b_c</a>.</p>'),
     "relative link": ("[a](b.md) [c](//x.y) [d](#e)", "<p>[a](b.md) [c](//x.y) [d](#e)</p>"),
     "indented code": ("    a <b>\n", '<pre class="hl"><code>a &lt;b&gt;\n</code></pre>'),
     "raw html": ("<b>a</b>\n<!-- c -->", "<p>&lt;b&gt;a&lt;/b&gt;\n&lt;!-- c --&gt;</p>"),
@@ -88,6 +89,26 @@ def test_math_becomes_mathml() -> None:
     )
     for display in ("$$\n\\frac{a}{b}\n$$", "so $$\\frac{a}{b}$$", "so:\n$$\n\\frac{a}{b}\n$$"):
         assert '<math display="block"><mrow><mfrac>' in to_html(display)
+
+
+@pytest.mark.parametrize(
+    ("source", "display"),
+    [(r"so \(x^2\) is", "inline"), ("\\[\nx^2\n\\]", "block"), ("so\n\\[ x^2 \\].\nend", "block")],
+)
+def test_bracketed_math_becomes_mathml_too(source: str, display: str) -> None:
+    assert f'<math display="{display}"><mrow><msup>' in to_html(source)
+
+
+@pytest.mark.parametrize("source", [r"a \[b\](c)", r"\(a", r"a \[x\] b", r"\\(x\\)", r"`\(x\)`", r"a \[x\]"])
+def test_escaped_brackets_in_prose_are_no_math(source: str) -> None:
+    assert "<math" not in to_html(source)
+
+
+@pytest.mark.parametrize(
+    "source", ["server.py", "www.x.org", "a@b.c", "ftp://x.org/a", "//x.org", "javascript://x.org"]
+)
+def test_what_is_not_written_as_an_address_is_no_link(source: str) -> None:
+    assert "<a" not in to_html(source)
 
 
 def test_math_stands_next_to_any_letter_but_a_latin_one() -> None:
