@@ -15,6 +15,8 @@ const PAGE = 50;
 
 /** @type {Follower | null} */
 let follower = null;
+/** The loading of the open chat; a message sent meanwhile waits for it. */
+let loading = Promise.resolve();
 let keys = 0;
 
 /** @param {Chat} chat */
@@ -31,7 +33,8 @@ export async function openChat(session, target = null) {
   follower = null;
   const chat = { ...newChat(session), target };
   set({ chat, alert: "", status: "" });
-  if (session) await load(chat);
+  void refreshSessions(); // the run left behind shows in the list from now on
+  if (session) await (loading = load(chat));
 }
 
 /**
@@ -147,11 +150,13 @@ async function reach(chat, id) {
  */
 export async function sendMessage(text) {
   const { chat } = state;
-  if (chat.sending || chat.phase !== "ready" || isLive() || !text.trim()) return false;
+  if (chat.sending || isLive() || !text.trim()) return false;
   chat.sending = true;
   set({ alert: "" });
   tell("chat");
   try {
+    await loading;
+    if (!isOpen(chat) || chat.phase !== "ready" || isLive()) return false;
     const session = chat.session ?? (await createSession(chat, text));
     const response = await api.send(session, text, currentRoute());
     accept(chat, session, text, response);

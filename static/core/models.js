@@ -105,7 +105,7 @@ export async function watchInstall() {
  * Add an endpoint and, when it answers with models, choose its first for the open chat. Throws ApiError.
  *
  * @param {{ label?: string, base_url: string, api_key?: string }} fields
- * @returns {Promise<string>} the result, in words
+ * @returns {Promise<{ text: string, works: boolean }>} the result, in words
  */
 export async function addEndpoint(fields) {
   const endpoint = await api.addEndpoint(fields);
@@ -113,9 +113,10 @@ export async function addEndpoint(fields) {
   tellTabs({ kind: "models" });
   const item = state.models.find((known) => known.endpoint_id === endpoint.id);
   const first = item?.models[0];
-  if (!first) return `${endpoint.label} was added. ${item?.note || "It has named no models yet."}`;
+  if (!first) return { text: `${endpoint.label} was added, but: ${item?.note || "it names no models."}`, works: false };
   await chooseModel({ endpoint_id: endpoint.id, model: first.id });
-  return `${endpoint.label} was added with ${item.models.length === 1 ? "one model" : `${item.models.length} models`}.`;
+  const count = item.models.length === 1 ? "one model" : `${item.models.length} models`;
+  return { text: `${endpoint.label} was added with ${count}.`, works: true };
 }
 
 /**

@@ -37,6 +37,7 @@ export class BlockList {
   showStored(html) {
     this.#drawn = [];
     setHtml(this.node, html);
+    for (const block of this.node.children) block.setAttribute("dir", "auto");
     addCopyButtons(this.node);
   }
 

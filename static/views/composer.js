@@ -33,7 +33,7 @@ function drawButtons() {
   sendButton.hidden = live;
   stopButton.hidden = !live;
   stopButton.disabled = !chat.live?.runId;
-  sendButton.disabled = chat.sending || chat.phase !== "ready" || !area.value.trim();
+  sendButton.disabled = chat.sending || chat.phase === "failed" || !area.value.trim();
   area.readOnly = chat.sending;
   if (hadFocus && (document.activeElement === document.body || sendButton.disabled)) area.focus();
 }

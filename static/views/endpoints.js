@@ -27,12 +27,13 @@ function say(text, tone) {
 /**
  * Do something at the server; a refusal is said in the dialog.
  *
- * @param {() => Promise<string>} action
+ * @param {() => Promise<{ text: string, works: boolean }>} action
  * @returns {Promise<boolean>}
  */
 async function attempt(action) {
   try {
-    say(await action(), "good");
+    const { text, works } = await action();
+    say(text, works ? "good" : "bad");
     return true;
   } catch (error) {
     if (!(error instanceof api.ApiError)) throw error;
@@ -76,7 +77,7 @@ const small = (text, onClick, kind = "") => h("button", { type: "button", class:
 async function remove(endpoint) {
   await attempt(async () => {
     await removeEndpoint(endpoint.id);
-    return `${endpoint.label} was removed.`;
+    return { text: `${endpoint.label} was removed.`, works: true };
   });
   await drawList();
 }

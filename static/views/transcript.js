@@ -40,11 +40,13 @@ function drawMessages() {
     log.replaceChildren();
   }
   const first = log.firstElementChild;
-  const place = () => reconcile(log, rows, chat.messages, (message) => message.key, create);
+  const place = () => {
+    reconcile(log, rows, chat.messages, (message) => message.key, create);
+    drawSurroundings(chat);
+  };
   if (first && chat.messages[0] && rows.get(chat.messages[0].key)?.node !== first) keeper.keepPlace(place);
   else place();
   if (opened) keeper.toEnd();
-  drawSurroundings(chat);
   showTarget(chat);
 }
 

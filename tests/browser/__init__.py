@@ -1,0 +1,1 @@
+"""The page in a real Chromium: a package, so that its helpers have names of their own."""

@@ -1,0 +1,131 @@
+"""The page fits its window at both widths and in both schemes, and can be used by keyboard and by touch."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Literal
+
+import pytest
+from playwright.async_api import Browser, expect
+from upstream import DONE, Pause, Upstream, finish, text_chunk, usage
+
+from browser.bench import Program, Tab, seated
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+WIDE = (
+    "A line that has " + "averylongwordwithoutanybreak" * 12 + "\n\n```python\nvalue = '" + "x" * 400 + "'\n```\n\n"
+    "| "
+    + " | ".join(f"Column number {n}" for n in range(12))
+    + " |\n|"
+    + "--|" * 12
+    + "\n| "
+    + " | ".join(["cell"] * 12)
+    + " |\n\n"
+    "$$" + "a + " * 60 + "b$$\n"
+)
+SMALL = """[...document.querySelectorAll("button, nav a, input")]
+    .filter((node) => node.checkVisibility({ visibilityProperty: true }) && !node.disabled)
+    .filter((node) => node.getBoundingClientRect().height < 40)
+    .map((node) => node.id || node.className)"""
+WEIGHT = """async () => {
+    const names = performance.getEntriesByType("resource").map((entry) => entry.name);
+    let size = 0;
+    for (const name of names.filter((one) => /\\.(js|css)$/.test(one))) {
+        const body = (await fetch(name)).body.pipeThrough(new CompressionStream("gzip"));
+        size += (await new Response(body).arrayBuffer()).byteLength;
+    }
+    return size;
+}"""
+CONTRAST = """() => {
+    const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+    const rgb = (color) => {
+        canvas.clearRect(0, 0, 1, 1);
+        canvas.fillStyle = color;
+        canvas.fillRect(0, 0, 1, 1);
+        return [...canvas.getImageData(0, 0, 1, 1).data];
+    };
+    const light = ([r, g, b]) => {
+        const [x, y, z] = [r, g, b].map((v) => (v / 255 <= 0.03928 ? v / 3294.6 : ((v / 255 + 0.055) / 1.055) ** 2.4));
+        return 0.2126 * x + 0.7152 * y + 0.0722 * z;
+    };
+    const backOf = (node) => {
+        for (let at = node; at; at = at.parentElement) {
+            const color = rgb(getComputedStyle(at).backgroundColor);
+            if (color[3] === 255) return color;
+        }
+        return [255, 255, 255];
+    };
+    const weak = [];
+    for (const node of document.querySelectorAll("body *")) {
+        const own = [...node.childNodes].some((child) => child.nodeType === 3 && child.data.trim());
+        const shown = node.checkVisibility({ opacityProperty: true, visibilityProperty: true });
+        if (!own || node.disabled || !shown) continue;
+        const [a, b] = [light(rgb(getComputedStyle(node).color)), light(backOf(node))].sort((x, y) => y - x);
+        const ratio = (a + 0.05) / (b + 0.05);
+        const name = `${node.tagName}.${node.className} "${node.textContent.slice(0, 20)}"`;
+        if (ratio < 4.5) weak.push(`${name} ${ratio.toFixed(2)}`);
+    }
+    return weak;
+}"""
+
+
+async def _fits(tab: Tab) -> None:
+    """Nothing sticks out sideways, and every text can be read."""
+    assert await tab.js("document.documentElement.scrollWidth <= innerWidth")
+    assert await tab.js("document.body.scrollWidth <= innerWidth && document.body.scrollHeight <= innerHeight")
+    assert await tab.js(
+        "(() => { const s = document.querySelector('#scroller'); return s.scrollWidth <= s.clientWidth; })()"
+    )
+    assert await tab.js(CONTRAST) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+async def test_wide_content_scrolls_inside_itself(
+    browser: Browser, program: Program, upstream: Upstream, width: int, scheme: Literal["light", "dark"]
+) -> None:
+    phone = width < 500
+    size = {"width": width, "height": 844 if phone else 800}
+    options = {"viewport": size, "color_scheme": scheme, "has_touch": phone, "is_mobile": phone}
+    async with seated(browser, program.url, upstream, **options) as seat:
+        tab = await seat.tab()
+        await _fits(tab)
+        gate = asyncio.Event()
+        upstream.reply(text_chunk(WIDE), Pause(gate), text_chunk("\nThe end."), finish(), usage(), DONE)
+        await tab.send("Show me everything. " + "w" * 300)
+        await expect(tab.text.locator("table")).to_be_visible()
+        await _fits(tab)
+        gate.set()
+        await tab.is_done()
+        await _fits(tab)
+        if phone:
+            await tab.page.get_by_role("button", name="Show chats").tap()
+            await expect(tab.page.locator("#search")).to_be_in_viewport()
+            await _fits(tab)
+            assert await tab.js(SMALL) == []
+
+
+async def test_the_drawer_opens_and_closes_on_a_phone(browser: Browser, program: Program, upstream: Upstream) -> None:
+    options = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+    async with seated(browser, program.url, upstream, **options) as seat:
+        tab = await seat.tab()
+        await tab.ask("A chat on the phone")
+        side = tab.page.locator("#side")
+        await expect(side).not_to_be_in_viewport()
+        await tab.page.get_by_role("button", name="Show chats").tap()
+        await expect(side).to_be_in_viewport()
+        await tab.page.locator("#scrim").tap(position={"x": 380, "y": 400})
+        await expect(side).not_to_be_in_viewport()
+        await tab.page.get_by_role("button", name="Show chats").tap()
+        await side.get_by_role("link", name="A chat on the phone").tap()
+        await expect(side).not_to_be_in_viewport()
+
+
+async def test_everything_loads_from_this_server_and_is_small(
+    browser: Browser, program: Program, upstream: Upstream
+) -> None:
+    async with seated(browser, program.url, upstream) as seat:
+        tab = await seat.tab()
+        assert 10_000 < await tab.js(WEIGHT) < 60_000
+        assert await tab.page.locator("[style], script:not([src]), style").count() <= 1  # the field's own height

@@ -1,0 +1,100 @@
+"""Choosing a model, adding an endpoint, and the ways out when the embedded model is missing."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, expect
+from upstream import Upstream
+
+from browser.bench import Program, Seat, seated
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def bare(browser: Browser, upstream: Upstream, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Seat]:
+    """The program as it is on the first day: nothing but an embedded model that is not installed."""
+    program = Program(
+        tmp_path_factory.mktemp("bare"), '[[endpoints]]\nid = "local"\nkind = "local"\nlabel = "Embedded model"\n'
+    )
+    await program.start()
+    try:
+        async with seated(browser, program.url, upstream) as fresh:
+            yield fresh
+    finally:
+        await program.stop()
+
+
+async def test_the_chosen_model_answers_and_is_remembered(seat: Seat) -> None:
+    seat.upstream.models = ("fake-model", "other-model")
+    tab = await seat.tab()
+    await tab.ask("With the first one.")
+    await tab.page.locator("#picker-button").click()
+    await tab.page.get_by_role("button", name="other-model").click()
+    await expect(tab.page.locator("#picker-panel")).to_be_hidden()
+    await expect(tab.page.locator("#picker-name")).to_have_text("other-model")
+    await tab.ask("With the second one.")
+    assert [request.json["model"] for request in seat.upstream.requests[-2:]] == ["fake-model", "other-model"]
+    await tab.page.reload()
+    await expect(tab.page.locator("#picker-name")).to_have_text("other-model")
+
+
+async def test_escape_closes_the_picker_and_not_the_answer(seat: Seat) -> None:
+    tab = await seat.tab()
+    await tab.page.locator("#picker-button").click()
+    await expect(tab.page.locator("#picker-panel")).to_contain_text("Upstream")
+    await expect(tab.page.locator("#picker-panel")).to_contain_text("Ready")
+    await tab.page.keyboard.press("Escape")
+    await expect(tab.page.locator("#picker-panel")).to_be_hidden()
+    await expect(tab.page.locator("#picker-button")).to_be_focused()
+
+
+async def test_a_missing_model_is_told_with_two_ways_out(bare: Seat) -> None:
+    tab = await bare.tab()
+    notice = tab.page.locator("#missing")
+    await expect(notice).to_contain_text("not installed")
+    await expect(notice.get_by_role("button", name="Install it")).to_be_visible()
+    await tab.send("Hello?")
+    await expect(tab.page.locator("#alert")).to_contain_text("not installed")
+    await expect(tab.field).to_have_value("Hello?")
+    await notice.get_by_role("button", name="Add an endpoint").click()
+    form = tab.page.get_by_role("dialog", name="Endpoints")
+    await form.get_by_label("Address").fill(bare.upstream.base_url)
+    await form.get_by_label("Name").fill("Mine")
+    await form.get_by_role("button", name="Add endpoint").click()
+    await expect(form.locator("#endpoint-result")).to_contain_text("Mine was added")
+    await form.get_by_role("button", name="Close").click()
+    await expect(notice).to_be_hidden()
+    await tab.field.press("Enter")
+    await expect(tab.text).to_have_text("Hello from the upstream.")
+
+
+async def test_an_added_endpoint_is_removed_only_when_confirmed(bare: Seat) -> None:
+    tab = await bare.tab()
+    await tab.page.locator("#missing").get_by_role("button", name="Add an endpoint").click()
+    form = tab.page.get_by_role("dialog", name="Endpoints")
+    await form.get_by_label("Address").fill(bare.upstream.base_url)
+    await form.get_by_label("Key").fill("sk-secret")
+    await form.get_by_role("button", name="Add endpoint").click()
+    await expect(form.locator("#endpoint-result")).to_contain_text("was added")
+    row = form.get_by_role("listitem").filter(has_text=bare.upstream.base_url)
+    await expect(row).to_contain_text("with a key")
+    assert "sk-secret" not in await tab.page.content()
+    await row.get_by_role("button", name="Remove").click()
+    await row.get_by_role("button", name="Keep").click()
+    await row.get_by_role("button", name="Remove").click()
+    await row.get_by_role("button", name="Remove for good").click()
+    await expect(row).to_have_count(0)
+
+
+async def test_a_wrong_address_is_told_in_words(bare: Seat) -> None:
+    tab = await bare.tab()
+    await tab.page.locator("#missing").get_by_role("button", name="Add an endpoint").click()
+    form = tab.page.get_by_role("dialog", name="Endpoints")
+    await form.get_by_label("Address").fill("http://127.0.0.1:9/v1")
+    await form.get_by_role("button", name="Add endpoint").click()
+    await expect(form.locator("#endpoint-result")).to_have_attribute("data-tone", "bad")
+    await expect(form.locator("#endpoint-result")).to_contain_text("cannot be reached")

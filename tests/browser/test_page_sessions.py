@@ -1,0 +1,106 @@
+"""The side panel: chats are opened, renamed, deleted and found from there."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.async_api import Locator, expect
+
+from browser.bench import Seat, Tab
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+
+def _row(tab: Tab, session: str) -> Locator:
+    return tab.page.locator(".session", has=tab.page.locator(f"a[href='#{session}']"))
+
+
+async def _new(tab: Tab, text: str) -> str:
+    """Start another chat; gives its id."""
+    await tab.page.get_by_role("link", name="New chat").first.click()
+    await expect(tab.answers).to_have_count(0)
+    await tab.ask(text)
+    return await tab.session()
+
+
+async def _menu(tab: Tab, session: str) -> Locator:
+    row = _row(tab, session)
+    await row.hover()
+    await row.locator(".more").click()
+    return row
+
+
+async def test_chats_are_listed_and_opened_from_the_list(seat: Seat) -> None:
+    tab = await seat.tab()
+    first = await _new(tab, "About Ithaca")
+    second = await _new(tab, "About Troy")
+    await expect(_row(tab, second).locator("a")).to_have_attribute("aria-current", "page")
+    await _row(tab, first).locator("a").click()
+    await expect(tab.questions).to_have_text("About Ithaca")
+    assert await tab.session() == first
+    await expect(tab.page).to_have_title("About Ithaca · Odysseus")
+    await tab.page.go_back()
+    await expect(tab.questions).to_have_text("About Troy")
+
+
+async def test_a_chat_is_renamed_in_its_place(seat: Seat) -> None:
+    tab = await seat.tab()
+    session = await _new(tab, "First name")
+    other = await seat.tab()
+    await tab.front()
+    row = await _menu(tab, session)
+    await row.get_by_role("button", name="Rename").click()
+    await tab.page.keyboard.type("Second <b>name</b>")
+    await tab.page.keyboard.press("Enter")
+    await expect(row.locator(".name")).to_have_text("Second <b>name</b>")
+    await expect(_row(other, session).locator(".name")).to_have_text("Second <b>name</b>")
+    await (await _menu(tab, session)).get_by_role("button", name="Rename").click()
+    await tab.page.keyboard.type("Never mind")
+    await tab.page.keyboard.press("Escape")
+    await tab.page.reload()
+    await expect(row.locator(".name")).to_have_text("Second <b>name</b>")
+
+
+async def test_a_chat_is_deleted_only_when_confirmed(seat: Seat) -> None:
+    tab = await seat.tab()
+    session = await _new(tab, "Delete me")
+    row = await _menu(tab, session)
+    await row.get_by_role("button", name="Delete", exact=True).click()
+    await row.get_by_role("button", name="Keep").click()
+    await expect(row).to_have_count(1)
+    await row.locator(".more").click()
+    await row.get_by_role("button", name="Delete", exact=True).click()
+    await row.get_by_role("button", name="Delete", exact=True).click()
+    await expect(row).to_have_count(0)
+    await expect(tab.questions).to_have_count(0)
+    await tab.open(f"#{session}")
+    await tab.page.reload()
+    await expect(tab.page.locator("#problem")).to_contain_text("does not exist")
+
+
+async def test_a_chat_is_exported_as_a_file(seat: Seat) -> None:
+    tab = await seat.tab()
+    row = await _menu(tab, await _new(tab, "Export me"))
+    async with tab.page.expect_download() as download:
+        await row.get_by_role("link", name="Export", exact=True).click()
+    text = (await (await download.value).path()).read_text("utf-8")
+    assert "Export me" in text
+    assert "Hello from the upstream." in text
+
+
+async def test_names_and_messages_are_searched_and_lead_to_their_place(seat: Seat) -> None:
+    tab = await seat.tab()
+    found = await _new(tab, "Where is the wine-dark sea?")
+    await _new(tab, "Something else")
+    search = tab.page.get_by_role("searchbox", name="Search chats")
+    await search.fill("dark")
+    hits = tab.page.locator("#results a")
+    await expect(hits.filter(has_text="wine-dark").first).to_be_visible()
+    await expect(tab.page.locator("#sessions")).to_be_hidden()
+    await hits.filter(has=tab.page.locator(".snippet")).first.click()
+    await expect(tab.questions).to_have_text("Where is the wine-dark sea?")
+    await expect(tab.questions).to_be_in_viewport()
+    assert (await tab.session()).split("/")[0] == found
+    await search.fill("nothing has these words")
+    await expect(tab.page.locator("#results")).to_have_text("Nothing was found.")
+    await search.press("Escape")
+    await expect(tab.page.locator("#sessions")).to_be_visible()
