@@ -29,7 +29,7 @@ References = MutableMapping[str, Any]
 MAX_NESTING = 100
 """Levels of quotes, list items and brackets. What lies deeper is left out."""
 
-MAX_BRACKETS = 1_000
+MAX_BRACKETS = 300
 """Opening brackets in one paragraph; one with more stays plain, since looking for their ends takes quadratic time."""
 
 _ALLOWED_LINK = re.compile(r"(?:https?://|mailto:)[^\s\x00-\x1f]", re.IGNORECASE)
