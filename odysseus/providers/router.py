@@ -97,8 +97,11 @@ class Router:
         """All endpoints, in the order they were added."""
         return [entry.config for entry in self._entries.values()]
 
-    async def route(self, endpoint_id: str, model: str) -> Route:
-        """The way to a model; empty names take the defaults. Raises BadRequest when there is none."""
+    async def route(self, endpoint_id: str, model: str, fallback: Sequence[str] = ()) -> Route:
+        """The way to a model; empty names take the defaults. Raises BadRequest when there is none.
+
+        `fallback` comes in place of the endpoint's own list of who is asked next.
+        """
         wanted = endpoint_id or self._default.endpoint
         entry = self._entries.get(wanted)
         if entry is None:
@@ -106,7 +109,7 @@ class Router:
         if entry.provider.state() == "missing":
             raise BadRequest(NOT_INSTALLED)
         name = model or self._default_model(wanted) or await self._first_model(entry)
-        fallbacks = [await self._fallback(text) for text in entry.config.fallback]
+        fallbacks = [await self._fallback(text) for text in fallback or entry.config.fallback]
         return Route([self._candidate(entry, name), *filter(None, fallbacks)], self._cooldowns)
 
     async def _fallback(self, text: str) -> Candidate | None:

@@ -109,6 +109,7 @@ def terminal_record(
         "rounds": len(usage),
         "tool_calls": 0,
         "frames": frames,
+        "note": _note(ending, text),
         "failure": {"status": ending.failure.status, "message": ending.failure.message} if ending.failure else None,
     }
 
@@ -121,6 +122,17 @@ def message_metadata(record: Mapping[str, Any], thinking: str) -> dict[str, Any]
     if record["status"] in {"stopped", "timeout"}:
         metadata["stopped"] = True
     return metadata
+
+
+def _note(ending: Ending, text: str) -> str | None:
+    """What a user should know of an answer that is whole and yet not what was asked for."""
+    if ending.status == "completed" and not text.strip():
+        return "Only reasoning was produced, and no answer."
+    if ending.finish_reason == "length":
+        return "The answer was cut at the longest length."
+    if ending.finish_reason == "content_filter":
+        return "The provider's content filter cut the answer."
+    return None
 
 
 def _tokens(usage: Sequence[UsageReport]) -> dict[str, Any]:

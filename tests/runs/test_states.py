@@ -83,6 +83,25 @@ async def test_a_reasoning_only_partial_is_kept(server: Server, upstream: Upstre
     assert (await server.history(session))[1]["metadata"]["thinking"] == "half a thought"
 
 
+@pytest.mark.parametrize(
+    ("steps", "note"),
+    [
+        ([reasoning_chunk("The answer is 4."), finish(), DONE], "Only reasoning"),
+        ([text_chunk("half a"), finish("length"), DONE], "longest length"),
+        ([text_chunk("half a"), finish("content_filter"), DONE], "content filter"),
+    ],
+)
+async def test_an_answer_that_is_not_one_is_noted(
+    server: Server, upstream: Upstream, steps: list[bytes], note: str
+) -> None:
+    upstream.reply(steps)
+    session = await server.session()
+    stream = await (await server.send(session)).rest()
+    assert stream.record["status"] == "completed"
+    assert note in stream.record["note"]
+    assert note in (await server.history(session))[1]["metadata"]["note"]
+
+
 async def test_a_second_send_replaces_the_first_in_order(server: Server, upstream: Upstream) -> None:
     upstream.reply(text_chunk("one"), Hang()).reply(answer("two"))
     session = await server.session()
