@@ -108,6 +108,8 @@ async def _connect(path: Path, busy_seconds: float) -> Connection:
     connection = await aiosqlite.connect(path, timeout=busy_seconds, isolation_level=None)
     try:
         connection.row_factory = sqlite3.Row
+        # SQLite's own lower() knows ASCII only.
+        await connection.create_function("fold", 1, str.casefold, deterministic=True)
         await connection.execute("PRAGMA foreign_keys = ON")
         await connection.execute("PRAGMA synchronous = NORMAL")
         async with connection.execute("PRAGMA journal_mode = WAL") as cursor:

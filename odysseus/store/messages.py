@@ -50,15 +50,18 @@ def new_message_id() -> str:
     return uuid.uuid4().hex
 
 
-async def append_message(db: Connection, message: Message) -> None:
-    """Add a message at the end of its session within a transaction; `message.position` is not read."""
+async def append_message(db: Connection, message: Message, *, question_id: str | None = None) -> None:
+    """Add a message at the end of its session, or behind its question, within a transaction.
+
+    `message.position` is not read. Questions have even numbers: the one after is kept for an answer that comes late.
+    """
     await db.execute(
         """INSERT INTO messages (id, session_id, position, role, content, metadata, created_at)
-           VALUES (?1, ?2, (SELECT coalesce(max(position), 0) + 1 FROM messages WHERE session_id = ?2),
-                   ?3, ?4, ?5, ?6)""",
+           VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)""",
         (
             message.id,
             message.session_id,
+            await _free_position(db, message, question_id),
             message.role,
             message.content,
             orjson.dumps(message.metadata).decode(),
@@ -69,6 +72,18 @@ async def append_message(db: Connection, message: Message) -> None:
         "UPDATE sessions SET last_message_at = ?1, updated_at = ?1 WHERE id = ?2",
         (message.created_at, message.session_id),
     )
+
+
+async def _free_position(db: Connection, message: Message, question_id: str | None) -> int:
+    rows = await db.execute_fetchall(
+        """SELECT (SELECT coalesce(max(position), 0) FROM messages WHERE session_id = ?1),
+                  (SELECT position FROM messages WHERE session_id = ?1 AND id = ?2)""",
+        (message.session_id, question_id),
+    )
+    ((last, question),) = rows
+    if message.role == "user":
+        return int(last) // 2 * 2 + 2
+    return int(last if question is None else question) + 1
 
 
 class MessageStore:
@@ -145,6 +160,7 @@ class MessageStore:
             total_tokens=0,
             created_at=now,
             updated_at=now,
+            last_message_at=copied[-1].created_at,
             message_count=len(copied),
         )
 
@@ -152,6 +168,7 @@ class MessageStore:
             await insert_session(db, fork)
             for message in copied:
                 await append_message(db, replace(message, id=new_message_id(), session_id=fork.id))
+            await self._touch(db, fork.id)
 
         await self._db.write(work)
         return fork

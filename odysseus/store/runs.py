@@ -103,10 +103,10 @@ class RunStore:
         rows += [(piece.run_id, "thinking", piece.thinking) for piece in pieces if piece.thinking]
 
         async def work(db: Connection) -> None:
-            # A run whose session was deleted meanwhile has no row to hang on.
+            # A run may have ended, or its session been deleted, while this waited for its turn.
             await db.executemany(
                 """INSERT INTO run_text (run_id, kind, piece)
-                   SELECT ?1, ?2, ?3 WHERE EXISTS (SELECT 1 FROM runs WHERE run_id = ?1)""",
+                   SELECT ?1, ?2, ?3 WHERE EXISTS (SELECT 1 FROM runs WHERE run_id = ?1 AND status = 'running')""",
                 rows,
             )
 
@@ -143,7 +143,7 @@ class RunStore:
 
 async def _finish(db: Connection, record: Mapping[str, Any], answer: Message | None, now: float) -> None:
     if answer:
-        await append_message(db, answer)
+        await append_message(db, answer, question_id=record["user_message_id"])
     elif record["failure"] or record["status"] != "completed":
         await _mark_unanswered(db, record)
     await db.execute(

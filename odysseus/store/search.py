@@ -9,6 +9,7 @@ from odysseus.store.db import Database
 
 TRIGRAM = 3
 SNIPPET = 160
+MOST_WORDS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +24,11 @@ class Hit:
 
 
 def match_clause(query: str) -> tuple[str, list[str]]:
-    """SQL over `messages m` that is true where every word of `query` occurs, and its parameters."""
-    words = query.split()
+    """SQL over `messages m` that is true where every word of `query` occurs, and its parameters.
+
+    Words past the fiftieth are not looked for: SQLite bounds the depth of an expression.
+    """
+    words = list(dict.fromkeys(query.split()))[:MOST_WORDS]
     long = [word for word in words if len(word) >= TRIGRAM]
     clauses, parameters = [], []
     if long:
@@ -32,8 +36,8 @@ def match_clause(query: str) -> tuple[str, list[str]]:
         parameters.append(" ".join('"' + word.replace('"', '""') + '"' for word in long))
     for word in words:
         if len(word) < TRIGRAM:
-            clauses.append("instr(lower(m.content), ?) > 0")
-            parameters.append(word.lower())
+            clauses.append("instr(fold(m.content), ?) > 0")
+            parameters.append(word.casefold())
     return " AND ".join(clauses) or "0", parameters
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from odysseus.clock import Clock
@@ -15,6 +15,7 @@ from odysseus.store.search import match_clause
 
 NAME_LIMIT = 120
 TITLE_LIMIT = 60
+CHANGEABLE = ("name", "endpoint_id", "model", "mode", "archived", "pinned")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +75,9 @@ class SessionStore:
         parameters: list[Any] = [int(archived)]
         if query.strip():
             clause, found = match_clause(query)
-            where += f""" AND (s.name LIKE ? ESCAPE '\\' OR s.id IN
+            where += f""" AND (instr(fold(s.name), ?) > 0 OR s.id IN
                 (SELECT m.session_id FROM messages m WHERE {clause}))"""
-            parameters += [f"%{like_escape(query.strip())}%", *found]
+            parameters += [query.strip().casefold(), *found]
         rows = await self._db.read(
             f"""{_SELECT} WHERE {where}
                 ORDER BY s.pinned DESC, coalesce(s.last_message_at, s.created_at) DESC, s.rowid DESC""",
@@ -97,26 +98,16 @@ class SessionStore:
 
     async def change(self, session_id: str, fields: Mapping[str, Any]) -> Session:
         """Set some of name, endpoint_id, model, mode, archived, pinned. Raises NotFound."""
-        session = replace(await self.get(session_id), **fields, updated_at=self._clock.wall())
+        columns = [column for column in CHANGEABLE if column in fields]
+        settings = "".join(f"{column} = ?, " for column in columns)
+        values = [*(fields[column] for column in columns), self._clock.wall(), session_id]
 
         async def work(db: Connection) -> None:
-            await db.execute(
-                """UPDATE sessions SET name = ?, endpoint_id = ?, model = ?, mode = ?, archived = ?, pinned = ?,
-                   updated_at = ? WHERE id = ?""",
-                (
-                    session.name,
-                    session.endpoint_id,
-                    session.model,
-                    session.mode,
-                    session.archived,
-                    session.pinned,
-                    session.updated_at,
-                    session_id,
-                ),
-            )
+            # Only what is given: two changes at once must not undo each other.
+            await db.execute(f"UPDATE sessions SET {settings}updated_at = ? WHERE id = ?", values)
 
         await self._db.write(work)
-        return session
+        return await self.get(session_id)
 
     async def delete(self, session_id: str) -> None:
         """Remove the session with its messages and runs. Raises NotFound."""
@@ -145,8 +136,3 @@ async def insert_session(db: Connection, session: Session) -> None:
             session.last_message_at,
         ),
     )
-
-
-def like_escape(text: str) -> str:
-    """`text` to stand for itself inside LIKE with the escape character `\\`."""
-    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
