@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
+
 from odysseus.clock import Clock
 from odysseus.errors import NotFound
 from odysseus.events import Mode
@@ -15,7 +17,7 @@ from odysseus.store.search import match_clause
 
 NAME_LIMIT = 120
 TITLE_LIMIT = 60
-CHANGEABLE = ("name", "endpoint_id", "model", "mode", "archived", "pinned")
+CHANGEABLE = ("name", "endpoint_id", "model", "mode", "fallback", "archived", "pinned")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,7 @@ class Session:
     updated_at: float
     last_message_at: float | None
     message_count: int
+    fallback: tuple[str, ...] = ()
 
 
 _SELECT = """SELECT s.*, (SELECT count(*) FROM messages m WHERE m.session_id = s.id) AS message_count FROM sessions s"""
@@ -43,6 +46,7 @@ def _session(row: Row) -> Session:
     fields: dict[str, Any] = dict(row)
     fields["archived"] = bool(fields["archived"])
     fields["pinned"] = bool(fields["pinned"])
+    fields["fallback"] = tuple(orjson.loads(fields["fallback"]))
     return Session(**fields)
 
 
@@ -97,7 +101,9 @@ class SessionStore:
         return session
 
     async def change(self, session_id: str, fields: Mapping[str, Any]) -> Session:
-        """Set some of name, endpoint_id, model, mode, archived, pinned. Raises NotFound."""
+        """Set some of name, endpoint_id, model, mode, fallback, archived, pinned. Raises NotFound."""
+        if "fallback" in fields:
+            fields = {**fields, "fallback": orjson.dumps(fields["fallback"]).decode()}
         columns = [column for column in CHANGEABLE if column in fields]
         settings = "".join(f"{column} = ?, " for column in columns)
         values = [*(fields[column] for column in columns), self._clock.wall(), session_id]
@@ -123,14 +129,15 @@ class SessionStore:
 async def insert_session(db: Connection, session: Session) -> None:
     """Add a session's row within a transaction."""
     await db.execute(
-        """INSERT INTO sessions (id, name, endpoint_id, model, mode, created_at, updated_at, last_message_at)
-           VALUES (?, ?, ?, ?, ?, ?, ?, ?)""",
+        """INSERT INTO sessions (id, name, endpoint_id, model, mode, fallback, created_at, updated_at, last_message_at)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)""",
         (
             session.id,
             session.name,
             session.endpoint_id,
             session.model,
             session.mode,
+            orjson.dumps(session.fallback).decode(),
             session.created_at,
             session.updated_at,
             session.last_message_at,

@@ -143,7 +143,7 @@ async def _ask(request: web.Request, body: ChatBody, message: str) -> Ask:
         session_id=session.id,
         message=message,
         mode=_mode(body, session.mode),
-        route=await services_.router.route(endpoint_id, body.selected_model or kept),
+        route=await services_.router.route(endpoint_id, body.selected_model or kept, session.fallback),
         system_prompt=services_.config.chat.system_prompt,
         user_clock=user_clock(request.headers),
         incognito=body.incognito,

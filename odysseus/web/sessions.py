@@ -19,6 +19,7 @@ from odysseus.web.body import read
 from odysseus.web.services import services
 
 Name = Annotated[str, Meta(max_length=NAME_LIMIT)]
+Fallback = Annotated[str, Meta(min_length=1, max_length=300)]
 
 
 class NewSession(Struct, frozen=True):
@@ -31,12 +32,13 @@ class NewSession(Struct, frozen=True):
 
 
 class SessionChange(Struct, frozen=True):
-    """What is given is set."""
+    """What is given is set. `fallback` names who is asked when the model fails, as `endpoint` or `endpoint/model`."""
 
     name: Name | UnsetType = UNSET
     model: str | UnsetType = UNSET
     endpoint_id: str | UnsetType = UNSET
     mode: Literal["chat", "agent"] | UnsetType = UNSET
+    fallback: tuple[Fallback, ...] | UnsetType = UNSET
     archived: bool | UnsetType = UNSET
     pinned: bool | UnsetType = UNSET
 
@@ -55,6 +57,7 @@ def session_json(session: Session, *, running: bool) -> dict[str, Any]:
         "model": session.model,
         "endpoint_id": session.endpoint_id,
         "mode": session.mode,
+        "fallback": list(session.fallback),
         "archived": session.archived,
         "pinned": session.pinned,
         "created_at": iso(session.created_at),

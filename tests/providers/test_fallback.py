@@ -210,6 +210,14 @@ async def test_the_stream_tells_the_fallback_before_the_answer(pair: Server, ups
     assert stream.one("metrics")["data"]["cost"] == pytest.approx(0.02)
 
 
+async def test_a_sessions_own_candidates_come_first(pair: Server, upstream: Upstream) -> None:
+    session = await pair.session()
+    changed = await pair.call("PATCH", f"/api/session/{session}", json={"fallback": ["b/third"]})
+    assert changed["fallback"] == ["b/third"]
+    stream = await (await pair.send(session)).rest()
+    assert stream.one("fallback")["answered_by"] == "third"
+
+
 def test_a_price_is_the_users_then_the_listed_then_unknown() -> None:
     own = {"gpt-4o": Price(input=1, output=2)}
     assert price_of("api.openai.com", "gpt-4o-2024-08-06", own) == Price(input=1, output=2)

@@ -4,6 +4,7 @@ CREATE TABLE sessions (
     endpoint_id     TEXT NOT NULL DEFAULT '',
     model           TEXT NOT NULL DEFAULT '',
     mode            TEXT NOT NULL,
+    fallback        TEXT NOT NULL DEFAULT '[]',
     archived        INTEGER NOT NULL DEFAULT 0,
     pinned          INTEGER NOT NULL DEFAULT 0,
     total_tokens    INTEGER NOT NULL DEFAULT 0,
