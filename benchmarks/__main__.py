@@ -20,6 +20,7 @@ NAMES = {
     "replay": "4. Replay of 100,000 frames",
     "stalled": "5. Stalled readers and stops",
     "memory": "6. Start and memory",
+    "peers": "7. Beside AgentOS",
 }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from benchmarks.client import Reader, new_session, send
 from benchmarks.plan import Plan
 from benchmarks.processes import Program, model, odysseus

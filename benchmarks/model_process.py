@@ -133,7 +133,7 @@ async def _play(members: Sequence[Connection], plan: Plan) -> None:
 
 
 async def _flood(member: Connection, plan: Plan) -> None:
-    for piece in flood(plan.frames, per_write=plan.per_write)[: -3 if plan.hang else None]:
+    for piece in flood(plan.frames, "x" * (plan.size - 1) + " ", plan.per_write)[: -3 if plan.hang else None]:
         member.send(piece)
         await member.drained()
 

@@ -13,6 +13,8 @@ class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Frames a second, each with its send time as its text; 0 is a flood of plain ones."""
     per_write: int = 50
     """Frames of a flood in one write."""
+    size: int = 5
+    """Characters in each frame of a flood."""
     key: str = ""
     hang: bool = False
     """Stay open after the last frame."""

@@ -18,16 +18,22 @@ async def measure() -> list[Figure]:
         session = await new_session(server.port)
         whole = await (await send(server.port, session, Plan(frames=FRAMES))).end()
         await resumed(server, session)
-        rounds = [(await alone(reference, FRAMES), await resumed(server, session)) for _ in range(ROUNDS)]
+        rounds = []
+        for _ in range(ROUNDS):
+            stream, before = await alone(reference, FRAMES), server.cpu()
+            rounds.append((stream, await resumed(server, session), (server.cpu() - before) / FRAMES * 1e6))
         numbered = [await resumed(server, session, "?ids=1") for _ in range(3)]
-    rates = [replay.frames / replay.seconds for _, replay in rounds]
-    assert all(len(replay.arrivals(DELTA)) == FRAMES for _, replay in rounds)
-    assert all(replay.frames == whole.frames for _, replay in rounds)
+    rates = [replay.frames / replay.seconds for _, replay, _ in rounds]
+    assert all(len(replay.arrivals(DELTA)) == FRAMES for _, replay, _ in rounds)
+    assert all(replay.frames == whole.frames for _, replay, _ in rounds)
     return [
-        Figure("frames a second, bare handler", middle([stream.rate for stream, _ in rounds])),
+        Figure("frames a second, bare handler", middle([stream.rate for stream, *_ in rounds])),
         Figure("frames a second, replay", middle(rates)),
-        Figure("  times the bare handler", middle([b.frames / b.seconds / a.rate for a, b in rounds]), "x", least=20.0),
-        Figure(f"{FRAMES:,} frames replayed in", middle([replay.seconds for _, replay in rounds]) * 1e3, "ms"),
+        Figure(
+            "  times the bare handler", middle([b.frames / b.seconds / a.rate for a, b, _ in rounds]), "x", least=20.0
+        ),
+        Figure("  bare handler's CPU, times the replay's", middle([a.cpu / cpu for a, _, cpu in rounds]), "x"),
+        Figure(f"{FRAMES:,} frames replayed in", middle([replay.seconds for _, replay, _ in rounds]) * 1e3, "ms"),
         Figure("  with their numbers (?ids=1)", middle([replay.seconds for replay in numbered]) * 1e3, "ms"),
     ]
 
