@@ -1,4 +1,4 @@
-"""Reasoning that a model writes in tags at the start of its answer, told apart from the answer.
+"""Reasoning that a model writes in tags or channels at the start of its answer, told apart from the answer.
 
 Pure: must not know where the text comes from. A tag later in the answer is text like any other.
 """
@@ -6,6 +6,7 @@ Pure: must not know where the text comes from. A tag later in the answer is text
 from __future__ import annotations
 
 from odysseus.events import ReasoningDelta, TextDelta
+from odysseus.providers.harmony import OPENERS, HarmonySplitter, longest_overlap
 
 _CLOSING = {"<think>": "</think>", "<thinking>": "</thinking>"}
 
@@ -18,11 +19,14 @@ class ThinkSplitter:
         self._held = ""
         self._closing: str | None = None
         self._closed = False
+        self._harmony: HarmonySplitter | None = None
 
     def feed(self, text: str) -> list[TextDelta | ReasoningDelta]:
         """A piece of the answer as it comes."""
         if self.settled:
             return [TextDelta(text)]
+        if self._harmony:
+            return self._harmony.feed(text)
         self._held += text
         if self._closing is None and not self._closed:
             return self._at_start()
@@ -31,6 +35,8 @@ class ThinkSplitter:
     def flush(self) -> list[TextDelta | ReasoningDelta]:
         """What is held, as it stands. Blanks that never became an answer are dropped."""
         self.settled = True
+        if self._harmony:
+            return self._harmony.flush()
         held, self._held = self._held, ""
         if not held.strip():
             return []
@@ -42,7 +48,10 @@ class ThinkSplitter:
             if opened.startswith(tag):
                 self._held, self._closing = opened[len(tag) :], closing
                 return self._in_reasoning()
-        if any(tag.startswith(opened) for tag in _CLOSING):
+        if opened.startswith(OPENERS):
+            self._harmony = HarmonySplitter()
+            return self._harmony.feed(opened)
+        if any(tag.startswith(opened) for tag in (*_CLOSING, *OPENERS)):
             return []
         return self.flush()
 
@@ -50,7 +59,7 @@ class ThinkSplitter:
         assert self._closing is not None
         reasoning, closing, rest = self._held.partition(self._closing)
         if not closing:
-            keep = _overlap(reasoning, self._closing)
+            keep = longest_overlap(reasoning, (self._closing,))
             reasoning, self._held = reasoning[: len(reasoning) - keep], reasoning[len(reasoning) - keep :]
             return [ReasoningDelta(reasoning)] if reasoning else []
         self._held, self._closing, self._closed = rest, None, True
@@ -61,9 +70,3 @@ class ThinkSplitter:
         """The blank lines between the closing tag and the answer belong to neither."""
         self._held = self._held.lstrip()
         return self.flush() if self._held else []
-
-
-def _overlap(text: str, tag: str) -> int:
-    """The length of the longest end of the text that begins the tag."""
-    longest = min(len(text), len(tag) - 1)
-    return next((size for size in range(longest, 0, -1) if tag.startswith(text[-size:])), 0)

@@ -18,6 +18,7 @@ from odysseus.text import clean_text
 
 _NOTHING = ("", "null")  # arguments of a call without any
 _EXCERPT = 20  # characters on either side of a fault
+_MADE_ID = 9  # letters and digits: the one shape that every vendor takes back, as Mistral takes no other
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +151,7 @@ class ToolCallAssembly:
 
     def _unique(self, wanted: str) -> str:
         """The id, or one like it when another call of this answer has it. An empty one is made."""
-        made = base = wanted or f"call_{secrets.token_hex(12)}"
+        made = base = wanted or secrets.token_hex(5)[:_MADE_ID]
         number = 2
         while made in self._ids:
             made, number = f"{base}-{number}", number + 1
