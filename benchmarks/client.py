@@ -26,6 +26,7 @@ class Reader(asyncio.Protocol):
     def __init__(self, request: bytes) -> None:
         self._request = request
         self._marker = b""
+        self._missing = 0
         self._tail = b""
         self._found: asyncio.Future[None] | None = None
         self._closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -52,19 +53,19 @@ class Reader(asyncio.Protocol):
     def _look(self, data: bytes) -> None:
         assert self._found is not None
         seen = self._tail + data
-        self._tail = seen[-len(self._marker) :]
-        if self._marker in seen:
+        self._missing -= seen.count(self._marker)
+        self._tail = seen[max(0, len(seen) - len(self._marker) + 1) :]
+        if self._missing <= 0:
             self._found.set_result(None)
             self._found = None
 
-    async def until(self, marker: bytes) -> None:
-        """Wait until `marker` has come, now or earlier."""
-        if marker in self.body:
-            return
-        self._marker, self._tail = marker, self.body[-len(marker) :]
-        self._found = asyncio.get_running_loop().create_future()
+    async def until(self, marker: bytes, times: int = 1) -> None:
+        """Wait until `marker` has come so many times since the beginning."""
+        self._marker, self._missing, self._tail = marker, times, b""
+        found = self._found = asyncio.get_running_loop().create_future()
+        self._look(self.body)
         async with asyncio.timeout(GUARD_SECONDS):
-            await self._found
+            await found
 
     async def end(self) -> Reader:
         """Wait until the server has closed the connection."""

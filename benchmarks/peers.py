@@ -129,8 +129,7 @@ async def cut_and_resumed(side: Side) -> tuple[int, int]:
     """How many frames a client gets twice, and how many never, when it is cut off in mid-run and resumes."""
     plan = Plan(frames=200, rate=100)
     reader = await side.ask(plan)
-    while len(reader.arrivals(side.delta)) < 60:
-        await asyncio.sleep(0.02)
+    await reader.until(b"\n\n", 60)
     reader.transport.abort()
     await reader.end()
     rest = await (await side.resume(reader)).end()
