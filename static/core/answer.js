@@ -21,6 +21,8 @@ export function newLive(session, runId) {
     terminal: null,
     error: null,
     savedId: null,
+    fallback: "",
+    stopping: false,
     ended: false,
     link: "open",
   };
@@ -92,6 +94,9 @@ function applyFrame(live, frame) {
     case "model_info":
       live.model = frame.model;
       live.endpointLabel = frame.endpoint_label;
+      break;
+    case "fallback":
+      live.fallback = `${frame.selected_model} could not answer (${frame.reason}). ${frame.answered_by} answers instead.`;
       break;
     case "metrics":
       live.metrics = frame.data;

@@ -16,18 +16,30 @@ export class ApiError extends Error {
 
 const UNREACHABLE = "The server cannot be reached. Is it still running?";
 
+/** How long a call waits for its answer to begin. A socket that died in a sleep would wait for ever. */
+const PATIENCE_MS = 30_000;
+const RESUME_PATIENCE_MS = 10_000;
+
 /**
  * @param {string} path
  * @param {RequestInit} [init]
+ * @param {number} [patience]
  * @returns {Promise<Response>} a response with a 2xx status
  */
-async function request(path, init = {}) {
-  const response = await fetch(path, { credentials: "same-origin", ...init }).catch((error) => {
-    if (init.signal?.aborted) throw error;
+async function request(path, init = {}, patience = PATIENCE_MS) {
+  const limit = new AbortController();
+  const timer = setTimeout(() => limit.abort(), patience);
+  const signal = init.signal ? AbortSignal.any([init.signal, limit.signal]) : limit.signal;
+  try {
+    const response = await fetch(path, { credentials: "same-origin", ...init, signal });
+    if (!response.ok) throw new ApiError(await problem(response), response.status);
+    return response;
+  } catch (error) {
+    if (error instanceof ApiError || init.signal?.aborted) throw error;
     throw new ApiError(UNREACHABLE, 0);
-  });
-  if (!response.ok) throw new ApiError(await problem(response), response.status);
-  return response;
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /**
@@ -44,15 +56,16 @@ async function problem(response) {
  * @param {string} path
  * @param {unknown} [body]
  * @param {AbortSignal} [signal]
+ * @param {number} [patience]
  * @returns {Promise<any>}
  */
-async function call(method, path, body, signal) {
+async function call(method, path, body, signal, patience) {
   const init = /** @type {RequestInit} */ ({ method, signal });
   if (body !== undefined) {
     init.body = JSON.stringify(body);
     init.headers = { "Content-Type": "application/json" };
   }
-  const response = await request(path, init);
+  const response = await request(path, init, patience);
   return response.json().catch(() => {
     throw new ApiError(UNREACHABLE, 0);
   });
@@ -87,8 +100,8 @@ export const history = (id, limit, before = null) =>
 /** @type {(query: string, signal?: AbortSignal) => Promise<SearchHit[]>} */
 export const search = (query, signal) => call("GET", `/api/search?q=${encodeURIComponent(query)}`, undefined, signal);
 
-/** @type {() => Promise<{ items: ModelItem[], default: Route }>} */
-export const models = () => call("GET", "/api/models");
+/** @type {(fresh: boolean) => Promise<{ items: ModelItem[], default: Route }>} */
+export const models = (fresh) => call("GET", `/api/models${fresh ? "?refresh=1" : ""}`);
 
 /** @type {() => Promise<Install>} */
 export const installState = () => call("GET", "/api/models/install");
@@ -117,7 +130,7 @@ export const removeEndpoint = (id) => call("DELETE", `/api/endpoints/${encodeURI
  */
 export async function streamStatus(id, signal) {
   try {
-    return await call("GET", `/api/chat/stream_status/${encodeURIComponent(id)}`, undefined, signal);
+    return await call("GET", `/api/chat/stream_status/${encodeURIComponent(id)}`, undefined, signal, RESUME_PATIENCE_MS);
   } catch (error) {
     if (error instanceof ApiError && error.status === 404) return null;
     throw error;
@@ -153,10 +166,8 @@ export function send(id, message, route) {
  * @param {AbortSignal} signal
  */
 export function resume(id, after, signal) {
-  return request(`/api/chat/resume/${encodeURIComponent(id)}?dialect=page&after=${after}`, {
-    headers: { Accept: "text/event-stream" },
-    signal,
-  });
+  const path = `/api/chat/resume/${encodeURIComponent(id)}?dialect=page&after=${after}`;
+  return request(path, { headers: { Accept: "text/event-stream" }, signal }, RESUME_PATIENCE_MS);
 }
 
 /** @param {Response} response */

@@ -1,12 +1,13 @@
 /** The open chat: loading it, sending to it, following its answer, stopping it. Draws nothing. */
 
-/** @import { Chat, HistoryPage, Live, Message, StoredMessage } from "./types.js" */
+/** @import { Chat, Live } from "./types.js" */
 
 import { newLive } from "./answer.js";
 import * as api from "./api.js";
 import { keepDraft } from "./drafts.js";
 import { Follower } from "./follow.js";
-import { currentRoute } from "./models.js";
+import { fromStored, mergePage } from "./history.js";
+import { currentRoute, isModelMissing } from "./models.js";
 import { refreshSessions } from "./sessions.js";
 import { isLive, newChat, set, state, tell } from "./state.js";
 import { tellTabs } from "./tabs.js";
@@ -32,7 +33,7 @@ export async function openChat(session, target = null) {
   follower?.close();
   follower = null;
   const chat = { ...newChat(session), target };
-  set({ chat, alert: "", status: "" });
+  set({ chat, alert: "" });
   void refreshSessions(); // the run left behind shows in the list from now on
   if (session) await (loading = load(chat));
 }
@@ -49,7 +50,8 @@ async function load(chat) {
     // Status first: a run that ends between the two calls is then in the history.
     const status = await api.streamStatus(session);
     const page = await api.history(session, PAGE);
-    if (!isOpen(chat) || isLive()) return;
+    // What is being sent would stand twice: here, and in its own place once it is accepted.
+    if (!isOpen(chat) || isLive() || (chat.sending && chat.phase === "ready")) return;
     chat.live = null;
     mergePage(chat, page);
     chat.phase = "ready";
@@ -81,33 +83,6 @@ export async function syncChat() {
   if (chat.sending || chat.phase === "loading") return;
   if (isLive()) follower?.resume();
   else await load(chat);
-}
-
-/**
- * @param {StoredMessage} stored
- * @returns {Message}
- */
-function fromStored(stored) {
-  const { id, role, content, html, metadata } = stored;
-  return { key: id, id, role, content, html, metadata, live: null };
-}
-
-/**
- * Lay the newest page over what is shown. A message that is there already keeps its key, and so its place on the page.
- *
- * @param {Chat} chat
- * @param {HistoryPage} page
- */
-function mergePage(chat, page) {
-  const known = new Map(chat.messages.map((message) => [message.id, message]));
-  const fresh = page.history.map((stored) => {
-    const old = known.get(stored.id);
-    if (!old) return fromStored(stored);
-    return Object.assign(old, { content: stored.content, html: old.live ? null : stored.html, metadata: stored.metadata });
-  });
-  const start = chat.messages.findIndex((message) => message.id !== null && message.id === fresh[0]?.id);
-  if (start < 0) chat.hasMore = page.has_more_before;
-  chat.messages = [...chat.messages.slice(0, Math.max(start, 0)), ...fresh];
 }
 
 /** Put the page of messages before the first one in front. */
@@ -157,6 +132,10 @@ export async function sendMessage(text) {
   try {
     await loading;
     if (!isOpen(chat) || chat.phase !== "ready" || isLive()) return false;
+    if (await isModelMissing()) {
+      set({ alert: "Install the embedded model or add an endpoint first. Your message is kept." });
+      return false;
+    }
     const session = chat.session ?? (await createSession(chat, text));
     const response = await api.send(session, text, currentRoute());
     accept(chat, session, text, response);
@@ -218,6 +197,7 @@ async function arrived(chat, text) {
     throw error;
   }
   keepDraft(chat.session, "");
+  chat.sending = false;
   await load(chat);
   return true;
 }
@@ -284,12 +264,16 @@ async function forget(chat) {
 /** Stop the open chat's answer. The text so far stays. */
 export async function stopAnswer() {
   const { live } = state.chat;
-  if (!live || live.ended || !live.runId) return;
+  if (!live || live.ended || live.stopping || !live.runId) return;
+  live.stopping = true;
+  tell("live");
   try {
     await api.stop(live.session, live.runId);
     follower?.resume(); // the end must be heard here even if this tab had given way
   } catch (error) {
     if (!(error instanceof api.ApiError)) throw error;
+    live.stopping = false;
+    tell("live");
     set({ alert: `The answer could not be stopped. ${error.message}` });
   }
 }

@@ -16,9 +16,10 @@ function report(error) {
   set({ alert: error.message });
 }
 
-export async function refreshModels() {
+/** @param {boolean} [fresh]  have the server ask the endpoints again, too */
+export async function refreshModels(fresh = false) {
   try {
-    const answer = await api.models();
+    const answer = await api.models(fresh);
     set({ models: answer.items, defaultRoute: answer.default, modelsKnown: true });
   } catch (error) {
     report(error);
@@ -48,6 +49,17 @@ export function currentEndpoint() {
 }
 
 /**
+ * Whether the chosen model is the embedded one and is not there. Asks the server only when it seems so.
+ *
+ * @returns {Promise<boolean>}
+ */
+export async function isModelMissing() {
+  const missing = () => currentEndpoint()?.state === "missing";
+  if (missing()) await refreshModels();
+  return missing();
+}
+
+/**
  * Choose the model for the open chat.
  *
  * @param {Route} route
@@ -67,6 +79,7 @@ export async function chooseModel(route) {
 
 /** Start fetching the embedded model and watch it. */
 export async function install() {
+  set({ alert: "" });
   try {
     await api.startInstall();
   } catch (error) {

@@ -37,7 +37,6 @@ export const state = {
   choice: null,
   install: { state: "idle" },
   alert: "",
-  status: "",
 };
 
 /**

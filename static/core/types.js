@@ -37,6 +37,7 @@
  * @property {RunStatus} [status]
  * @property {string | null} [stop_reason]
  * @property {string | null} [finish_reason]
+ * @property {string | null} [note]  what is to be known of an answer that is whole
  * @property {string} [model]
  * @property {string} [endpoint_label]
  * @property {Usage} [usage]
@@ -78,7 +79,7 @@
  * @property {"idle" | "running" | "done" | "failed"} state
  * @property {string} [name]
  * @property {number} [received]
- * @property {number} [total]
+ * @property {number | null} [total]
  * @property {string} [message]
  *
  * @typedef {{ id: string, label: string, kind: string, base_url?: string, has_key?: boolean, removable: boolean }} Endpoint
@@ -89,12 +90,12 @@
  * @typedef {{ type: "block", index: number, open: boolean, html: string }} BlockFrame
  * @typedef {{ type: "page_text", text: string, thinking: string }} PageTextFrame
  * @typedef {{ type: "model_info", model: string, endpoint_id: string, endpoint_label: string }} ModelInfoFrame
+ * @typedef {{ type: "fallback", selected_model: string, answered_by: string, reason: string }} FallbackFrame
  * @typedef {{ type: "metrics", data: Metrics }} MetricsFrame
- * @typedef {{ type: "run_timeout", reason: string, message: string }} TimeoutFrame
  * @typedef {{ type: "message_saved", id: string }} SavedFrame
  * @typedef {{ type: "chat_terminal" | "agent_terminal", data: Terminal }} TerminalFrame
- * @typedef {DeltaFrame | BlockFrame | PageTextFrame | ModelInfoFrame | MetricsFrame | TimeoutFrame | SavedFrame
- *   | TerminalFrame} Frame  The frames the page acts on. Others are passed over.
+ * @typedef {DeltaFrame | BlockFrame | PageTextFrame | ModelInfoFrame | FallbackFrame | MetricsFrame
+ *   | SavedFrame | TerminalFrame} Frame  The frames the page acts on. Others are passed over.
  *
  * @typedef {{ html: string, open: boolean }} Block
  *
@@ -113,6 +114,8 @@
  * @property {Terminal | null} terminal
  * @property {Failure | null} error
  * @property {string | null} savedId
+ * @property {string} fallback  who answered in place of whom, in words
+ * @property {boolean} stopping  a stop was asked for
  * @property {boolean} ended
  * @property {Link} link
  *
@@ -145,7 +148,6 @@
  * @property {Route | null} choice  the route picked for a chat that has no session yet
  * @property {Install} install
  * @property {string} alert  an error to show, in words
- * @property {string} status  the polite line
  */
 
 export {};

@@ -13,11 +13,6 @@ const STOPS = {
   client_disconnected: "Stopped: the connection was closed.",
 };
 
-const FINISHES = {
-  length: "Cut off: the model reached its length limit.",
-  content_filter: "Ended by the provider's content filter.",
-};
-
 /**
  * @param {Record<string, string>} table
  * @param {string | null | undefined} key
@@ -46,7 +41,7 @@ export function outcome(record, error = null) {
     default:
       if (failure) return { text: failure.message, tone: "bad" };
       if (record?.stopped) return { text: "Stopped", tone: "quiet" };
-      return { text: pick(FINISHES, record?.finish_reason, ""), tone: "quiet" };
+      return { text: record?.note ?? "", tone: "quiet" };
   }
 }
 
@@ -95,6 +90,7 @@ export const megabytes = (bytes) => `${Math.round(bytes / 1e6)} MB`;
  */
 export function progress(live, loading) {
   if (live.ended) return ended(live);
+  if (live.stopping) return "Stopping…";
   if (live.link === "lost") return "The connection was lost. Trying again…";
   if (live.link === "queued") return "Paused here: many tabs are streaming. Click to go on.";
   if (live.blocks.length || live.text) return "Answering…";

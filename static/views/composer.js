@@ -32,7 +32,7 @@ function drawButtons() {
   const hadFocus = document.activeElement === stopButton || document.activeElement === sendButton;
   sendButton.hidden = live;
   stopButton.hidden = !live;
-  stopButton.disabled = !chat.live?.runId;
+  stopButton.disabled = !chat.live?.runId || chat.live.stopping;
   sendButton.disabled = chat.sending || chat.phase === "failed" || !area.value.trim();
   area.readOnly = chat.sending;
   if (hadFocus && (document.activeElement === document.body || sendButton.disabled)) area.focus();

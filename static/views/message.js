@@ -55,14 +55,15 @@ function createQuestion() {
 function createAnswer(onToggle) {
   let content = "";
   let stored = "";
-  const label = h("p", { class: "label" });
+  const label = h("p", { class: "label model" });
+  const fallback = h("p", { class: "label fallback" });
   const reasoning = createReasoning(onToggle);
   const blocks = new BlockList();
   const waiting = h("div", { class: "waiting", "aria-hidden": "true" }, h("i"), h("i"), h("i"));
   const ending = createOutcome();
   const numbers = h("span", { class: "figures" });
   const foot = h("div", { class: "foot" }, copyButton("Copy answer", () => content), numbers);
-  const body = [label, reasoning.node, blocks.node, waiting, ending.node, foot];
+  const body = [label, fallback, reasoning.node, blocks.node, waiting, ending.node, foot];
   const node = h("article", { class: "message answer", "aria-label": "Answer" }, ...body);
 
   return {
@@ -71,7 +72,8 @@ function createAnswer(onToggle) {
       const { live, metadata } = message;
       const running = live !== null && !live.ended;
       content = live?.text || message.content;
-      setText(label, live?.model || metadata?.model || "");
+      setText(label, metadata?.model || live?.model || "");
+      setText(fallback, live?.fallback ?? "");
       label.title = live?.endpointLabel || metadata?.endpoint_label || "";
       reasoning.draw(live?.thinking || metadata?.thinking || "", running && !live.blocks.length);
       if (live) blocks.draw(live.blocks);

@@ -17,19 +17,27 @@ const button = (label, onClick, kind = "") => h("button", { type: "button", clas
 /** The bar is kept while it moves, so that it is read out as one thing. */
 const bar = h("progress", { "aria-label": "Fetching the embedded model", max: 1 });
 const figure = h("span", { class: "figures" });
+const cancel = button("Cancel", () => {
+  cancel.disabled = true;
+  cancel.textContent = "Cancelling…"; // a fetch that waits for its server takes a while to end
+  void cancelInstall();
+});
 const running = h(
   "div",
   { class: "installing" },
   h("p", {}, "Fetching the embedded model. ", figure),
-  h("div", { class: "actions" }, bar, button("Cancel", () => void cancelInstall())),
+  h("div", { class: "actions" }, bar, cancel),
 );
 
 function drawRunning() {
-  const { received = 0, total = 0 } = state.install;
-  if (total) bar.value = received / total;
+  const { received, total, message } = state.install;
+  if (received && total) bar.value = received / total;
   else bar.removeAttribute("value");
-  figure.textContent = total ? `${megabytes(received)} of ${megabytes(total)}` : "Starting…";
-  if (running.parentElement !== box) box.replaceChildren(running);
+  figure.textContent = received && total ? `${megabytes(received)} of ${megabytes(total)}` : `${message || "Starting"}…`;
+  if (running.parentElement === box) return;
+  cancel.disabled = false;
+  cancel.textContent = "Cancel";
+  box.replaceChildren(running);
 }
 
 /** @param {() => void} openEndpoints */

@@ -94,7 +94,7 @@ function open() {
   chosen?.scrollIntoView({ block: "nearest" });
   if (many) filter.focus();
   else if (chosen instanceof HTMLElement) chosen.focus();
-  void refreshModels();
+  void refreshModels(true);
 }
 
 /** @param {boolean} giveFocusBack */

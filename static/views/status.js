@@ -16,7 +16,7 @@ let asking = 0;
 function drawLine() {
   const { live } = state.chat;
   const loading = currentEndpoint()?.state === "loading";
-  setText(line, live ? progress(live, loading) : state.status);
+  setText(line, live ? progress(live, loading) : "");
   line.dataset.busy = String(isLive());
   watchLoading();
 }
@@ -40,7 +40,7 @@ function drawAlert() {
 }
 
 export function startStatus() {
-  watch(["chat", "live", "models", "status"], drawLine);
+  watch(["chat", "live", "models"], drawLine);
   watch(["alert"], drawAlert);
   byId("alert-close", HTMLButtonElement).addEventListener("click", () => set({ alert: "" }));
 }

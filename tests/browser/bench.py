@@ -11,8 +11,8 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -49,6 +49,7 @@ class Program:
 
     folder: Path
     config: str
+    environment: Mapping[str, str] = field(default_factory=dict)
     port: int = 0
     process: asyncio.subprocess.Process | None = None
 
@@ -62,10 +63,11 @@ class Program:
         settings = self.folder / "config.toml"
         settings.write_text(self.config, "utf-8")
         where = ["--port", str(self.port), "--data", str(self.folder / "data"), "--config", str(settings)]
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("ODYSSEUS_")}
         self.process = await asyncio.create_subprocess_exec(
             *(sys.executable, str(SERVER), *where, "--log-level", "warning"),
             stdout=asyncio.subprocess.PIPE,
-            env={name: value for name, value in os.environ.items() if not name.startswith("ODYSSEUS_")},
+            env={**inherited, **self.environment},
         )
         assert self.process.stdout is not None
         async with asyncio.timeout(GUARD):
@@ -93,6 +95,8 @@ class Wire:
     def __init__(self, port: int) -> None:
         self._target = port
         self._open: set[asyncio.StreamWriter] = set()
+        self._asked: dict[asyncio.StreamWriter, bytes] = {}
+        self._silent: set[asyncio.StreamWriter] = set()
         self.url = ""
 
     async def __aenter__(self) -> Wire:
@@ -110,22 +114,41 @@ class Wire:
         for writer in self._open:
             writer.transport.abort()
 
+    def silence(self, path: bytes) -> None:
+        """Carry nothing more on the connections whose last request was for `path`, and leave them open."""
+        self._silent |= {writer for writer, asked in self._asked.items() if path in asked}
+
     async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         onward = await asyncio.open_connection("127.0.0.1", self._target)
         ends = {writer, onward[1]}
         self._open |= ends
-        await asyncio.gather(self._pump(reader, onward[1]), self._pump(onward[0], writer))
+        await asyncio.gather(self._ask(reader, onward[1], writer), self._answer(onward[0], writer))
         self._open -= ends
 
-    async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
+    async def _ask(
+        self, reader: asyncio.StreamReader, onward: asyncio.StreamWriter, back: asyncio.StreamWriter
+    ) -> None:
+        with _closing(onward):
             while data := await reader.read(65_536):
-                writer.write(data)
-                await writer.drain()
-        except ConnectionError:
-            pass  # the line was cut
-        finally:
-            writer.close()
+                self._asked[back] = data.partition(b"\r\n")[0]
+                onward.write(data)
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with _closing(writer):
+            while data := await reader.read(65_536):
+                if writer not in self._silent:
+                    writer.write(data)
+
+
+@contextmanager
+def _closing(writer: asyncio.StreamWriter) -> Iterator[None]:
+    """Close the other end when this one is done or was cut."""
+    try:
+        yield
+    except ConnectionError:
+        pass
+    finally:
+        writer.close()
 
 
 @dataclass

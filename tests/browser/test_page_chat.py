@@ -28,7 +28,7 @@ async def test_a_message_is_sent_and_its_answer_streams_in(seat: Seat) -> None:
     await tab.is_done()
     await expect(tab.text).to_have_text("First half and second half.")
     await expect(tab.questions).to_have_text("Tell me.\nNow.", use_inner_text=True)
-    await expect(tab.answers.locator(".label")).to_have_text("fake-model")
+    await expect(tab.answers.locator(".model")).to_have_text("fake-model")
     await expect(tab.answers.locator(".figures")).to_contain_text("34 tokens")
     await expect(tab.status).to_have_text("Answer finished.")
 
@@ -181,7 +181,7 @@ async def test_a_cut_off_answer_says_so(seat: Seat) -> None:
     seat.upstream.reply(text_chunk("This is as far as"), chunk({}, "length"), usage(), DONE)
     tab = await seat.tab()
     await tab.ask("Tell me everything.")
-    await expect(tab.answers.locator(".outcome")).to_contain_text("length limit")
+    await expect(tab.answers.locator(".outcome")).to_contain_text("cut at the longest length")
 
 
 async def test_the_draft_is_kept_for_each_chat(seat: Seat) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -14,18 +17,28 @@ from browser.bench import Program, Seat, seated
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
-@pytest_asyncio.fixture(loop_scope="session")
-async def bare(browser: Browser, upstream: Upstream, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Seat]:
-    """The program as it is on the first day: nothing but an embedded model that is not installed."""
-    program = Program(
-        tmp_path_factory.mktemp("bare"), '[[endpoints]]\nid = "local"\nkind = "local"\nlabel = "Embedded model"\n'
-    )
+EMBEDDED = '[[endpoints]]\nid = "local"\nkind = "local"\nlabel = "Embedded model"\n'
+
+
+@asynccontextmanager
+async def first_day(browser: Browser, upstream: Upstream, folder: Path, network: str = "") -> AsyncIterator[Seat]:
+    """The program with nothing but an embedded model that is not installed. `network` is the proxy to the outside."""
+    proxied = {"HTTPS_PROXY": network, "HTTP_PROXY": network, "NO_PROXY": "127.0.0.1", "PIP_RETRIES": "0"}
+    lower = {name.lower(): value for name, value in proxied.items()}
+    program = Program(folder, EMBEDDED, {**proxied, **lower} if network else {})
     await program.start()
     try:
         async with seated(browser, program.url, upstream) as fresh:
             yield fresh
     finally:
         await program.stop()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def bare(browser: Browser, upstream: Upstream, tmp_path: Path) -> AsyncIterator[Seat]:
+    """The program on its first day."""
+    async with first_day(browser, upstream, tmp_path) as fresh:
+        yield fresh
 
 
 async def test_the_chosen_model_answers_and_is_remembered(seat: Seat) -> None:
@@ -58,7 +71,8 @@ async def test_a_missing_model_is_told_with_two_ways_out(bare: Seat) -> None:
     await expect(notice).to_contain_text("not installed")
     await expect(notice.get_by_role("button", name="Install it")).to_be_visible()
     await tab.send("Hello?")
-    await expect(tab.page.locator("#alert")).to_contain_text("not installed")
+    await expect(tab.page.locator("#alert")).to_contain_text("first")
+    await expect(tab.page.locator(".session")).to_have_count(0)
     await expect(tab.field).to_have_value("Hello?")
     await notice.get_by_role("button", name="Add an endpoint").click()
     form = tab.page.get_by_role("dialog", name="Endpoints")
@@ -98,3 +112,39 @@ async def test_a_wrong_address_is_told_in_words(bare: Seat) -> None:
     await form.get_by_role("button", name="Add endpoint").click()
     await expect(form.locator("#endpoint-result")).to_have_attribute("data-tone", "bad")
     await expect(form.locator("#endpoint-result")).to_contain_text("cannot be reached")
+
+
+async def test_a_failed_installation_is_told_in_words(browser: Browser, upstream: Upstream, tmp_path: Path) -> None:
+    async with first_day(browser, upstream, tmp_path, "http://127.0.0.1:9") as seat:
+        tab = await seat.tab()
+        notice = tab.page.locator("#missing")
+        await notice.get_by_role("button", name="Install it").click()
+        await expect(notice).to_contain_text("could not be installed", timeout=20_000)
+        assert "127.0.0.1" not in await notice.inner_text()
+        await expect(notice.get_by_role("button", name="Try again")).to_be_visible()
+        await expect(notice.get_by_role("button", name="Add an endpoint")).to_be_visible()
+
+
+async def test_an_installation_shows_its_progress_and_can_be_cancelled(
+    browser: Browser, upstream: Upstream, tmp_path: Path
+) -> None:
+    async def hold(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await release.wait()
+        writer.close()
+
+    release = asyncio.Event()
+    async with await asyncio.start_server(hold, "127.0.0.1", 0) as silent:
+        network = f"http://127.0.0.1:{silent.sockets[0].getsockname()[1]}"
+        async with first_day(browser, upstream, tmp_path, network) as seat:
+            tab = await seat.tab()
+            notice = tab.page.locator("#missing")
+            await notice.get_by_role("button", name="Install it").click()
+            await expect(notice.get_by_role("progressbar")).to_be_visible()
+            other = await seat.tab()
+            await expect(other.page.get_by_role("progressbar")).to_be_visible()
+            await other.page.get_by_role("button", name="Cancel").click()
+            await expect(other.page.get_by_role("button", name="Cancelling…")).to_be_disabled()
+            release.set()
+            await expect(other.page.get_by_role("button", name="Install it")).to_be_visible()
+            await tab.front()
+            await expect(notice.get_by_role("button", name="Install it")).to_be_visible()

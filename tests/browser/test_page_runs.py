@@ -149,6 +149,24 @@ async def test_a_cut_line_resumes_and_sends_nothing_again(
         assert len(upstream.requests) == before + 1
 
 
+async def test_a_line_that_goes_silent_is_given_up_and_taken_up_again(
+    browser: Browser, program: Program, upstream: Upstream
+) -> None:
+    async with Wire(program.port) as wire, seated(browser, wire.url, upstream) as seat:
+        gate = _halves(seat)
+        tab = await seat.tab()
+        await tab.page.clock.install()
+        await tab.send("Count.")
+        await expect(tab.text).to_have_text("One two")
+        wire.silence(b"/api/chat_stream")
+        async with tab.page.expect_request("**/api/chat/resume/**"):
+            await tab.page.clock.fast_forward(36_000)
+            await expect(tab.status).to_have_text("The connection was lost. Trying again…")
+            await tab.page.clock.fast_forward(1000)
+        gate.set()
+        await expect(tab.text).to_have_text(WHOLE)
+
+
 async def test_a_line_cut_while_the_message_is_sent_loses_neither_text_nor_order(
     browser: Browser, program: Program, upstream: Upstream
 ) -> None:
