@@ -6,25 +6,28 @@ The mapping is in its own file; sockets and time belong to the HTTP glue, what m
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 
 from odysseus.config import EndpointConfig
 from odysseus.errors import ProviderError
 from odysseus.providers.assembly import Assembly
-from odysseus.providers.base import ChatRequest, Chunk, ModelListing
+from odysseus.providers.base import ChatRequest, Chunk, ModelListing, ProviderState, ToolCall
 from odysseus.providers.failures import StatusError, clean_message, reported_error
 from odysseus.providers.http import HttpEndpoint
+from odysseus.providers.openai_calls import joined_state
 from odysseus.providers.openai_mapping import (
     NOT_AN_ANSWER,
     document_to_chunks,
     error_in,
     parse,
-    to_body,
     to_chunks,
     to_listings,
     usual_delta,
 )
+from odysseus.providers.openai_request import SOURCE, Ways, first_ways, to_body, without_refused
+from odysseus.providers.profiles import profile_of
 from odysseus.providers.wire import Record, SseDecoder
 
 MODELS_SECONDS = 10.0
@@ -33,37 +36,54 @@ _log = logging.getLogger(__name__)
 
 
 class OpenAIProvider:
-    """One OpenAI-compatible endpoint."""
+    """One OpenAI-compatible endpoint. Raises ConfigError on an unknown profile, a wrong address or key."""
 
     def __init__(self, config: EndpointConfig) -> None:
         self._config = config
-        self._http = HttpEndpoint(config)
-        self._asks_usage = True
+        self._profile = profile_of(config)
+        self._http = HttpEndpoint(config, self._profile.key_headers)
+        self._asks_usage = self._profile.asks_usage
+        self._ways: dict[str, Ways] = {}
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[Sequence[Chunk], None]:
-        """Chunks as they come. Asked again only when the endpoint refuses to be asked for the usage."""
-        try:
-            async with aclosing(self._attempt(request)) as batches:
-                async for batch in batches:
-                    yield batch
-            return
-        except StatusError as error:
-            if not self._asks_usage or error.status not in (400, 422) or b"stream_options" not in error.body:
-                raise
-            self._asks_usage = False
-        async with aclosing(self._attempt(request)) as batches:
-            async for batch in batches:
-                yield batch
+        """Chunks as they come. Asked again only without fields that the endpoint refused by name, each once."""
+        ways = self._ways_of(request.model)
+        while True:
+            try:
+                async with aclosing(self._attempt(request, ways)) as batches:
+                    async for batch in batches:
+                        self._learn(request.model, ways)
+                        yield batch
+                return
+            except StatusError as error:
+                changed = without_refused(ways, request, error)
+                if changed is None:
+                    raise
+                ways = changed
 
-    def _attempt(self, request: ChatRequest) -> AsyncGenerator[Sequence[Chunk], None]:
-        body = to_body(request, usage=self._asks_usage)
-        return self._http.stream("chat/completions", body, OpenAIReading(self._http.secrets))
+    def _attempt(self, request: ChatRequest, ways: Ways) -> AsyncGenerator[Sequence[Chunk], None]:
+        source = f"{self._config.id}/{request.model}"
+        body = to_body(request, self._profile, ways, source)
+        tools = [tool.name for tool in request.tools]
+        return self._http.stream("chat/completions", body, OpenAIReading(self._http.secrets, tools, source))
+
+    def _ways_of(self, model: str) -> Ways:
+        """What the endpoint is known to take for this model."""
+        ways = self._ways.get(model) or first_ways(self._profile)
+        return replace(ways, usage=ways.usage and self._asks_usage)
+
+    def _learn(self, model: str, ways: Ways) -> None:
+        """Remember what was answered: for the model, and for all where it is the server's way."""
+        self._ways[model] = ways
+        self._asks_usage = ways.usage
 
     async def models(self) -> Sequence[ModelListing]:
         """The configured models, else what the endpoint lists."""
         if self._config.models:
             return [ModelListing(name) for name in self._config.models]
-        return to_listings(await self._http.get_json("models", MODELS_SECONDS))
+        if not self._profile.models_path:
+            raise ProviderError("This endpoint does not list its models: name them in its setting `models`.")
+        return to_listings(await self._http.get_json(self._profile.models_path, MODELS_SECONDS))
 
     def state(self) -> str:
         return "ready"
@@ -76,14 +96,18 @@ class OpenAIProvider:
 
 
 class OpenAIReading:
-    """One answer: the records of its stream, or its one document, to chunks."""
+    """One answer: the records of its stream, or its one document, to chunks.
 
-    def __init__(self, secrets: Sequence[str] = ()) -> None:
+    `tools` are the names on offer; `source` marks the states of this answer, see to_body.
+    """
+
+    def __init__(self, secrets: Sequence[str] = (), tools: Collection[str] = (), source: str = "") -> None:
         self.decoder = SseDecoder()
         self.done = False
         self.failure: ProviderError | None = None
-        self._assembly = Assembly()
+        self._assembly = Assembly(tools)
         self._secrets = secrets
+        self._source = source
 
     @property
     def finished(self) -> bool:
@@ -115,7 +139,16 @@ class OpenAIReading:
     def end(self) -> list[Chunk]:
         held = self._assembly.flush()
         self.failure = self.failure or self._assembly.fault(ended=self.done)
-        return [*held, *self._assembly.end(whole=self.failure is None)]
+        return [*held, *map(self._marked, self._assembly.end(whole=self.failure is None))]
+
+    def _marked(self, chunk: Chunk) -> Chunk:
+        """The chunk, with the name of its source in the state that it holds."""
+        match chunk:
+            case ProviderState(data):
+                return ProviderState({**joined_state(data), SOURCE: self._source})
+            case ToolCall(state=state) if state:
+                return replace(chunk, state={**state, SOURCE: self._source})
+        return chunk
 
     def _take_unusual(self, record: Record, *, last: bool) -> list[Chunk]:
         words = record.data.strip()

@@ -1,4 +1,4 @@
-"""OpenAI-compatible chat completions as a pure mapping: a request to its JSON, parsed records to chunks.
+"""OpenAI-compatible chat completions as a pure mapping: parsed records to chunks, a list of models to listings.
 
 Pure: must not know sockets, nor what came before a record.
 """
@@ -16,9 +16,13 @@ from msgspec import Struct
 
 from odysseus.errors import ProviderError
 from odysseus.events import FinishReason, ReasoningDelta, TextDelta, UsageReport
-from odysseus.providers.base import AnsweredBy, ChatRequest, Chunk, Finished, ModelListing
+from odysseus.providers.base import AnsweredBy, Chunk, Finished, ModelListing
 from odysseus.providers.failures import find_message, reported_error
+from odysseus.providers.openai_calls import to_state, to_tool_calls
+from odysseus.providers.tool_calls import ToolCallDelta
 from odysseus.text import clean_text
+
+Piece = Chunk | ToolCallDelta
 
 _FINISH_REASONS: Mapping[str, FinishReason] = {
     "stop": "stop",
@@ -32,19 +36,6 @@ _REASONING_FIELDS = ("reasoning_content", "reasoning", "thinking")
 _CONTEXT_FIELDS = ("context_length", "max_model_len", "max_context_length", "context_window")
 NOT_AN_ANSWER = "The endpoint answered with something that is not a chat completion. Check its base URL."
 _log = logging.getLogger(__name__)
-
-
-def to_body(request: ChatRequest, *, usage: bool = True) -> dict[str, Any]:
-    """The JSON of a request."""
-    messages = [{"role": message.role, "content": message.content} for message in request.messages]
-    body: dict[str, Any] = {"model": request.model, "messages": messages, "stream": True}
-    if usage:
-        body["stream_options"] = {"include_usage": True}
-    if request.temperature is not None:
-        body["temperature"] = request.temperature
-    if request.max_tokens is not None:
-        body["max_tokens"] = request.max_tokens
-    return body
 
 
 def parse(data: bytes) -> Any:
@@ -68,6 +59,11 @@ class _UsualDelta(Struct, gc=False):
     reasoning: str | None = None
     thinking: None = None
     refusal: None = None
+    tool_calls: tuple[()] | None = None
+    function_call: None = None
+    reasoning_details: None = None
+    thinking_blocks: None = None
+    extra_content: None = None
 
 
 class _UsualChoice(Struct, gc=False):
@@ -102,23 +98,25 @@ def usual_delta(data: bytes, model: str | None) -> TextDelta | ReasoningDelta | 
     return TextDelta(piece) if text else ReasoningDelta(piece)
 
 
-def to_chunks(body: Any) -> list[Chunk]:
-    """What one record of a stream says. Raises ProviderError when it reports one."""
+def to_chunks(body: Any, *, whole: bool = False) -> list[Piece]:
+    """What a record says, or with `whole` a document that is all there is. Raises ProviderError when it reports one."""
     error = error_in(body)
     if error:
         raise reported_error(error)
     if not isinstance(body, Mapping):
         return []
     choice = _first_choice(body)
-    return [*_answered_by(body), *_deltas(_mapping(choice.get("delta"))), *_usage(body), *_finished(choice)]
+    delta = _mapping(choice.get("message" if whole else "delta"))
+    said = [*_deltas(delta), *to_tool_calls(delta, whole=whole), *to_state(delta)]
+    return [*_answered_by(body), *said, *_usage(body, choice), *_finished(choice)]
 
 
-def document_to_chunks(body: Any) -> list[Chunk]:
+def document_to_chunks(body: Any) -> list[Piece]:
     """What a chat completion that was not streamed says. Raises ProviderError for any other document."""
     choice = _first_choice(body) if isinstance(body, Mapping) else {}
     if error_in(body) or "message" not in choice:
         raise reported_error(error_in(body) or body) if find_message(body) else ProviderError(NOT_AN_ANSWER)
-    return to_chunks({**body, "choices": [{**choice, "delta": choice["message"]}]})
+    return to_chunks(body, whole=True)
 
 
 def error_in(body: Any) -> Any:
@@ -148,7 +146,8 @@ def _deltas(delta: Mapping[str, Any]) -> list[Chunk]:
     content = delta.get("content")
     if isinstance(content, list):
         return _blocks(content)
-    reasoning = next((text for text in map(delta.get, _REASONING_FIELDS) if isinstance(text, str) and text), "")
+    named = (text for text in map(delta.get, _REASONING_FIELDS) if isinstance(text, str) and text)
+    reasoning = next(named, "") or _detailed_reasoning(delta.get("reasoning_details"))
     text = next((text for text in (content, delta.get("refusal")) if isinstance(text, str) and text), "")
     return [*([ReasoningDelta(reasoning)] if reasoning else []), *([TextDelta(text)] if text else [])]
 
@@ -173,6 +172,13 @@ def _inner_text(value: Any) -> str:
     return "".join(text for text in texts if isinstance(text, str))
 
 
+def _detailed_reasoning(details: Any) -> str:
+    """The readable parts of reasoning that is told in details only."""
+    parts = map(_mapping, details) if isinstance(details, list) else ()
+    texts = [part.get("text") or part.get("summary") for part in parts]
+    return "".join(text for text in texts if isinstance(text, str))
+
+
 def _finished(choice: Mapping[str, Any]) -> list[Chunk]:
     raw = choice.get("finish_reason")
     if not isinstance(raw, str) or not raw:
@@ -182,8 +188,9 @@ def _finished(choice: Mapping[str, Any]) -> list[Chunk]:
     return [Finished(_FINISH_REASONS.get(raw.lower()), clean_text(raw))]
 
 
-def _usage(body: Mapping[str, Any]) -> list[Chunk]:
-    usage = _mapping(body.get("usage"))
+def _usage(body: Mapping[str, Any], choice: Mapping[str, Any]) -> list[Chunk]:
+    places = (body.get("usage"), choice.get("usage"), _mapping(body.get("x_groq")).get("usage"))
+    usage = next(filter(None, map(_mapping, places)), {})
     prompt, completion = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
     if prompt is None and completion is None:
         return []

@@ -17,7 +17,9 @@ from odysseus.errors import ProviderError
 from odysseus.events import ReasoningDelta, TextDelta, UsageReport
 from odysseus.providers.base import AnsweredBy, ChatMessage, ChatRequest, Chunk, Finished, ModelListing
 from odysseus.providers.openai import OpenAIProvider, OpenAIReading
-from odysseus.providers.openai_mapping import to_body, to_chunks, to_listings
+from odysseus.providers.openai_mapping import to_chunks, to_listings
+from odysseus.providers.openai_request import to_body
+from odysseus.providers.profiles import PROFILES
 
 REQUEST = ChatRequest("fake-model", (ChatMessage("user", "Hi"),))
 
@@ -88,6 +90,7 @@ def raw(text: str) -> bytes:
 
 
 STOP = finish("stop") + DONE
+MISTRAL = next(profile for profile in PROFILES if profile.name == "mistral")
 ENDED = [Finished("stop", "stop")]
 
 
@@ -370,7 +373,7 @@ def test_a_refusal_is_the_answer() -> None:
 
 def test_a_request_holds_what_was_asked_and_no_more() -> None:
     messages = (ChatMessage("system", "Be brief."), ChatMessage("user", "Hi"))
-    assert to_body(ChatRequest("m", messages), usage=False) == {
+    assert to_body(ChatRequest("m", messages), MISTRAL) == {
         "model": "m",
         "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}],
         "stream": True,
