@@ -179,6 +179,7 @@ class HttpEndpoint:
         task = asyncio.create_task(_drain(response))
         self._drains.add(task)
         task.add_done_callback(self._drains.discard)
+        task.add_done_callback(lambda _: response.close())  # a task cancelled before its start runs nothing
 
 
 class _Body:
@@ -311,4 +312,3 @@ async def _drain(response: aiohttp.ClientResponse) -> None:
         async with asyncio.timeout(DRAIN_SECONDS):
             while await response.content.readany():
                 pass
-    response.close()
