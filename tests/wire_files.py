@@ -28,6 +28,7 @@ from odysseus.providers.base import (
     ToolCall,
     ToolCallFragment,
 )
+from odysseus.providers.http import Reading
 
 FOLDER = Path(__file__).parent / "wire"
 NDJSON_HEADERS: Mapping[str, str] = {"Content-Type": "application/x-ndjson"}
@@ -42,6 +43,10 @@ class Played:
     failure: str | None = None
     status: int | None = None
     retryable: bool | None = None
+
+    def fail(self, error: ProviderError) -> None:
+        """Keep the error that ended it."""
+        self.failure, self.status, self.retryable = error.message, error.status, error.retryable
 
     @property
     def text(self) -> str:
@@ -75,6 +80,12 @@ class Played:
     def finished(self) -> list[Finished]:
         return [chunk for chunk in self.chunks if isinstance(chunk, Finished)]
 
+    @property
+    def message(self) -> ChatMessage:
+        """The answer as the next request of the same conversation has it."""
+        state = self.states[0].data if self.states else None
+        return ChatMessage("assistant", self.text, tool_calls=tuple(self.calls), reasoning=self.reasoning, state=state)
+
 
 def wire(name: str) -> bytes:
     """The bytes of the file `name`, like `anthropic-text.sse`."""
@@ -104,7 +115,7 @@ class _Turns(asyncio.Event):
     """A pause that lets everybody else have a few turns, so that the reader meets each write alone."""
 
     async def wait(self) -> Literal[True]:
-        for _ in range(4):
+        for _ in range(2):
             await asyncio.sleep(0)
         return True
 
@@ -123,7 +134,22 @@ async def collect(provider: Provider, request: ChatRequest = ASK) -> Played:
                 assert batch, "a batch is never empty"
                 played.chunks += batch
     except ProviderError as error:
-        played.failure, played.status, played.retryable = error.message, error.status, error.retryable
+        played.fail(error)
+    return played
+
+
+def read(reading: Reading, pieces: Iterable[bytes]) -> Played:
+    """What a reading makes of a body in these pieces, with no network between."""
+    played = Played()
+    for data in pieces:
+        played.chunks += reading.take(reading.decoder.feed(data))
+        if reading.done or reading.failure:
+            break
+    else:
+        played.chunks += reading.take(reading.decoder.end(), last=True)
+    played.chunks += reading.end()
+    if reading.failure:
+        played.fail(reading.failure)
     return played
 
 
