@@ -67,10 +67,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def process_id(text: str) -> int:
-    pid = int(text)
-    if not 0 < pid < 2**31:
-        raise ValueError
-    return pid
+    if not (text.isascii() and text.isdigit() and 0 < int(text[:11]) < 2**31):
+        raise argparse.ArgumentTypeError("expected the number of a process")
+    return int(text)
 
 
 def _given(args: argparse.Namespace, *names: str) -> dict[str, Any]:

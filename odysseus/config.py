@@ -109,6 +109,9 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     endpoints: tuple[EndpointConfig, ...] = (EndpointConfig(id="local", kind="local", label="Embedded model"),)
 
 
+ADDED_PREFIX = "added-"
+"""How the ids of endpoints begin that are added while the server runs."""
+
 ENV_PREFIX = "ODYSSEUS_"
 _SECTIONS = {"server": ServerConfig, "chat": ChatConfig, "local": LocalConfig}
 
@@ -188,6 +191,11 @@ def _check(config: Config) -> None:
         if endpoint.kind != "local" and not endpoint.base_url:
             raise ConfigError(f"Setting {where}.base_url: an endpoint of kind {endpoint.kind!r} needs one.")
         seen.add(endpoint.id)
+    for index, endpoint in enumerate(config.endpoints):
+        for text in endpoint.fallback:
+            named = text.partition("/")[0]
+            if named not in seen and not named.startswith(ADDED_PREFIX):
+                raise ConfigError(f"Setting endpoints[{index}].fallback: there is no endpoint {named!r}.")
 
 
 _PATH = re.compile(r" - at `\$(?P<path>[^`]*)`$")

@@ -41,11 +41,12 @@ class ReasoningDelta:
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """The route that answers."""
+    """The route that answers. `context_length` is its window in tokens, None when not known."""
 
     model: str
     endpoint_id: str
     endpoint_label: str
+    context_length: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,7 @@ class FellBack:
     selected_endpoint_id: str
     answered_by_endpoint_id: str
     answered_by_label: str
+    context_length: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ async def run_turn(turn: Turn, publish: Publish) -> FinishReason | None:
     published too.
     """
     selected = turn.asker.current
-    publish([ModelInfo(selected.model, selected.endpoint_id, selected.endpoint_label)])
+    publish([ModelInfo(selected.model, selected.endpoint_id, selected.endpoint_label, selected.context_length)])
     ending = _Ending()
     try:
         async with aclosing(cast(Any, turn.asker.ask(turn.request))) as batches:

@@ -61,7 +61,7 @@ def _retrying(event: Retrying) -> bytes:
 
 
 def _fell_back(event: FellBack) -> bytes:
-    return _typed("fallback", {field: getattr(event, field) for field in event.__slots__})
+    return _typed("fallback", {field: getattr(event, field) for field in event.__slots__ if field != "context_length"})
 
 
 def _usage(event: UsageReport) -> bytes:

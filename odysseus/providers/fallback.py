@@ -156,6 +156,7 @@ class Asker:
             selected_endpoint_id=selected.endpoint_id,
             answered_by_endpoint_id=answering.endpoint_id,
             answered_by_label=answering.endpoint_label,
+            context_length=answering.context_length,
         )
 
 

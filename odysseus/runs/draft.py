@@ -45,7 +45,9 @@ class Draft:
             elif isinstance(event, ModelInfo):
                 self.answering = event
             elif isinstance(event, FellBack):
-                self.answering = ModelInfo(event.answered_by, event.answered_by_endpoint_id, event.answered_by_label)
+                self.answering = ModelInfo(
+                    event.answered_by, event.answered_by_endpoint_id, event.answered_by_label, event.context_length
+                )
             elif isinstance(event, UsageReport):
                 self.usage.append(event)
         self.last_event_at = now

@@ -9,6 +9,9 @@ from typing import Any
 from odysseus.clock import iso
 from odysseus.events import FinishReason, Mode, ModelInfo, RunStatus, StopReason, UsageReport
 
+SHORTEST_RESPONSE = 0.02
+"""Seconds; a rate over less says nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Failure:
@@ -41,7 +44,6 @@ class Identity:
     started_at: float
     record_id: int | None = None
     user_message_id: str | None = None
-    context_length: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +65,16 @@ def metrics(
 ) -> dict[str, Any]:
     """The contract's `metrics.data`."""
     output = sum(report.output_tokens for report in usage)
+    context_length = answering.context_length if answering else None
     response = timing.total - timing.first_output if timing.first_output is not None else 0.0
     figures = {
         **_tokens(usage),
         "total_time": round(timing.total, 3),
         "response_time": round(response, 3),
         "time_to_first_token": _rounded(timing.first_output),
-        "tokens_per_second": round(output / response, 2) if output and response > 0 else None,
-        "context_length": identity.context_length,
-        "context_percent": _share(usage, identity.context_length),
+        "tokens_per_second": round(output / response, 2) if output and response >= SHORTEST_RESPONSE else None,
+        "context_length": context_length,
+        "context_percent": _share(usage, context_length),
         **_route(identity, answering, usage),
     }
     return {**figures, "agent_rounds": len(usage), "tool_calls": 0} if identity.mode == "agent" else figures

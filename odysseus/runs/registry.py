@@ -229,7 +229,6 @@ def _identity(run_id: str, ask: Ask, begun: Begun | None, now: float) -> Identit
         begun.started_at if begun else now,
         begun.record_id if begun else None,
         begun.user_message_id if begun else None,
-        route.context_length,
     )
 
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from aiohttp import web
 from msgspec import UNSET, Meta, Struct, UnsetType, structs
 
-from odysseus.config import EndpointConfig, EndpointKind
+from odysseus.config import ADDED_PREFIX, EndpointConfig, EndpointKind
 from odysseus.errors import BadRequest, ConfigError, NotFound
 from odysseus.providers.address import check_base_url
 from odysseus.providers.discovery import Found, find_local, identify
@@ -131,7 +131,7 @@ def _found_json(one: Found) -> dict[str, Any]:
 def _endpoint(body: NewEndpoint) -> EndpointConfig:
     base_url = check_base_url(body.base_url)
     return EndpointConfig(
-        id=f"added-{uuid.uuid4().hex[:12]}",
+        id=f"{ADDED_PREFIX}{uuid.uuid4().hex[:12]}",
         kind=body.kind or "openai",
         label=body.label.strip() or (urlsplit(base_url).hostname or ""),
         base_url=base_url,

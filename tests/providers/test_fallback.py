@@ -184,7 +184,7 @@ async def pair(upstream: Upstream, tmp_path: Path) -> AsyncIterator[Server]:
         id = "a"
         kind = "openai"
         base_url = "http://127.0.0.1:9/v1"
-        fallback = ["gone", "b/second"]
+        fallback = ["added-gone", "b/second"]
         [[endpoints]]
         id = "b"
         label = "The other"
