@@ -31,7 +31,7 @@ STREAM = page("chat-stream.md")
 
 INFO = ModelInfo("m", "e", "E")
 USAGE = UsageReport(2, 1, 1, 1, 0.1, "m", 1, True)
-IDENTITY = Identity("r", "s", "agent", "m", "e", "E", 0.0, 1, "u", 100)
+IDENTITY = Identity("r", "s", "agent", "m", "e", "E", 0.0, 1, "u")
 TIMING = Timing(2.0, 1.0)
 RECORD = terminal_record(
     IDENTITY,
