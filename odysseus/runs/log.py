@@ -53,6 +53,8 @@ class RunLog:
 
     def publish(self, events: Sequence[Event]) -> None:
         """Append events and wake or feed every subscriber once for all of them."""
+        if self.closed:
+            raise RuntimeError("the run is over")
         before = self.end
         encode, frames, kept = self._encode, self._frames, self._events
         first = len(frames)

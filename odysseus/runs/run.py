@@ -43,7 +43,7 @@ STATUS_OF: Mapping[StopReason, RunStatus] = {
     "server_shutdown": "interrupted",
 }
 OWN_FAULT = "The server met an error of its own. The log has the details; try again."
-SHUT_DOWN = "The server is shutting down. What was said so far is saved."
+SHUT_DOWN = "The server is shutting down."
 
 
 class Recorder(Protocol):
@@ -119,8 +119,8 @@ class Run:
 
     def publish(self, events: Sequence[Event]) -> None:
         """Show events to everybody, and remember what they said."""
+        self.log.publish(events)  # raises when the run is over
         self.draft.absorb(events, self._clock.monotonic())
-        self.log.publish(events)
 
     def stop(self, reason: StopReason) -> bool:
         """End the turn for this reason; False when it had ended already. The first reason stands."""
@@ -159,10 +159,10 @@ class Run:
     def _ending_of(self, work: asyncio.Task[FinishReason | None]) -> Ending:
         if self._failure is not None:
             return Ending("failed", "error", failure=Failure(self._failure.status, self._failure.message))
-        if work.cancelled():
+        error = None if work.cancelled() else work.exception()
+        if work.cancelled() or self._stop_reason is not None:  # whatever the turn makes of being stopped
             reason = self._stop_reason or "server_shutdown"
             return Ending(STATUS_OF.get(reason, "stopped"), reason)
-        error = work.exception()
         if isinstance(error, OdysseusError):
             log.info("run %s failed: %s %s", self.id, error.status, error.message)
             return Ending("failed", "error", failure=Failure(error.status, error.message))

@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from databases import Stores, opened
+
+from store.databases import Stores, opened
 
 
 @pytest.fixture

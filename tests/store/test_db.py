@@ -9,10 +9,10 @@ import stat
 from pathlib import Path
 
 import pytest
-from databases import Stores, opened
 
 from odysseus.errors import StoreError
 from odysseus.store.db import Connection, Database, migrations, store_error
+from store.databases import Stores, opened
 
 
 async def count(stores: Stores) -> int:

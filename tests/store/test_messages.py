@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from databases import Stores
 
 from odysseus.errors import NotFound
+from store.databases import Stores
 
 
 async def test_the_order_is_that_of_the_writing_whatever_the_clock_says(stores: Stores) -> None:

@@ -6,11 +6,11 @@ from typing import Any
 
 import orjson
 import pytest
-from databases import Stores
 
 from odysseus.runs.recovery import recover
 from odysseus.store.messages import Message, new_message_id
 from odysseus.store.runs import Begun, Piece, RunStart
+from store.databases import Stores
 
 
 def record(session_id: str, run_id: str, begun: Begun, **more: Any) -> dict[str, Any]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 
 import pytest
-from databases import Stores
 
 from odysseus.store.search import SNIPPET, search_messages, snippet_of
+from store.databases import Stores
 
 TEXTS = [
     "The quick brown fox",

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
-from databases import Stores
 
 from odysseus.errors import NotFound
 from odysseus.store.runs import Piece, RunStart
 from odysseus.store.sessions import TITLE_LIMIT, title_of
+from store.databases import Stores
 
 
 async def test_changes_at_once_do_not_undo_each_other(stores: Stores) -> None:
     session = await stores.session("old")
-    changes = [{"name": "new"}, {"pinned": True}, {"archived": True}, {"mode": "agent"}, {"model": "other"}]
+    changes: list[dict[str, Any]] = [
+        {"name": "new"},
+        {"pinned": True},
+        {"archived": True},
+        {"mode": "agent"},
+        {"model": "other"},
+    ]
     await asyncio.gather(*(stores.sessions.change(session.id, change) for change in changes))
     kept = await stores.sessions.get(session.id)
     assert (kept.name, kept.pinned, kept.archived, kept.mode, kept.model) == ("new", True, True, "agent", "other")
