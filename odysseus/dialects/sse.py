@@ -27,6 +27,7 @@ class EventStream(EventSourceResponse):
 
     def __init__(self, *, heartbeat: float, send_timeout: float, headers: Mapping[str, str]) -> None:
         super().__init__(headers=headers, allow_all_methods=True, send_timeout=send_timeout, ping_interval=heartbeat)
+        del self.headers["Connection"]  # aiohttp knows better which connections stay
         self._heartbeat = heartbeat
         self._send_seconds = send_timeout
         self._transport: asyncio.Transport | None = None
@@ -34,6 +35,8 @@ class EventStream(EventSourceResponse):
 
     async def prepare(self, request: web.BaseRequest) -> Any:
         """Send the headers."""
+        if request.version < HttpVersion11:
+            self.force_close()  # without chunks only the closed connection says that the stream is over
         writer = await super().prepare(request)
         self._last_write = time.monotonic()
         if request.version >= HttpVersion11:

@@ -39,7 +39,12 @@ async def read_fields(request: web.Request) -> dict[str, Any]:
     except web.HTTPRequestEntityTooLarge as error:
         limit = request.client_max_size
         raise TooLarge(f"The body is larger than the limit of {limit:,} bytes.") from error
-    return {clean_text(key): _clean(value) for key, value in fields.items() if value is not None}
+    except web.RequestPayloadError as error:
+        raise BadRequest("The body cannot be read: check its encoding.") from error
+    try:
+        return {clean_text(key): _clean(value) for key, value in fields.items() if value is not None}
+    except RecursionError as error:
+        raise BadRequest("The body is nested too deeply.") from error
 
 
 def convert(fields: Mapping[str, Any], kind: type[T]) -> T:

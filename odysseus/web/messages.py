@@ -135,6 +135,6 @@ def _render_all(messages: Any) -> list[str]:
 
 def _limit(request: web.Request) -> int:
     text = request.query.get("limit", str(DEFAULT_LIMIT))
-    if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= PAGE_LIMIT):
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and 1 <= int(text) <= PAGE_LIMIT):
         raise BadRequest(f"`limit` must be a number from 1 to {PAGE_LIMIT}.")
     return int(text)

@@ -26,7 +26,10 @@ async def problems(request: web.Request, handler: Handler) -> web.StreamResponse
     except web.HTTPException as error:
         if error.status < 400:
             raise
-        return problem(_WORDS.get(error.status, error.reason), error.status)
+        answer = problem(_WORDS.get(error.status, error.reason), error.status)
+        if "Allow" in error.headers:
+            answer.headers["Allow"] = error.headers["Allow"]
+        return answer
     except ConnectionError:
         raise  # the client is gone: nobody is left to answer
     except Exception:

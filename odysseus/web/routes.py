@@ -14,7 +14,7 @@ def routes() -> list[web.RouteDef]:
         web.get("/static/{path:.+}", pages.static_file),
         web.get("/api/health", pages.health),
         web.post("/api/chat_stream", chat.send),
-        web.get("/api/chat/resume/{session}", chat.resume),
+        web.get("/api/chat/resume/{session}", chat.resume, allow_head=False),
         web.get("/api/chat/stream_status/{session}", chat.status),
         web.post("/api/chat/stop/{session}", chat.stop),
         web.get("/api/sessions", sessions.list_all),
