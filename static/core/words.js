@@ -51,6 +51,9 @@ function interrupted(record) {
   return `Interrupted: ${cause}. What had arrived is kept.`;
 }
 
+/** Fewer tokens than this come in one piece, and their speed says nothing. */
+const SPEED_FROM = 16;
+
 /**
  * Tokens, time and speed of an answer, as far as known: `312 tokens · 4.1 s · 76 tokens/s`.
  *
@@ -64,7 +67,7 @@ export function figures(metrics, record) {
   const parts = [
     usage.output_tokens ? `${approx}${count(usage.output_tokens)} tokens` : "",
     seconds ? duration(seconds) : "",
-    usage.tokens_per_second ? `${Math.round(usage.tokens_per_second)} tokens/s` : "",
+    usage.tokens_per_second && (usage.output_tokens ?? 0) >= SPEED_FROM ? `${Math.round(usage.tokens_per_second)} tokens/s` : "",
     usage.cost ? `$${usage.cost < 0.01 ? usage.cost.toFixed(4) : usage.cost.toFixed(2)}` : "",
   ];
   return parts.filter(Boolean).join(" · ");

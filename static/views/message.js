@@ -62,7 +62,7 @@ function createAnswer(onToggle) {
   const waiting = h("div", { class: "waiting", "aria-hidden": "true" }, h("i"), h("i"), h("i"));
   const ending = createOutcome();
   const numbers = h("span", { class: "figures" });
-  const foot = h("div", { class: "foot" }, copyButton("Copy answer", () => content), numbers);
+  const foot = h("div", { class: "foot" }, numbers, copyButton("Copy answer", () => content));
   const body = [label, fallback, reasoning.node, blocks.node, waiting, ending.node, foot];
   const node = h("article", { class: "message answer", "aria-label": "Answer" }, ...body);
 

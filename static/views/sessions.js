@@ -51,7 +51,7 @@ function createRow(first) {
   const link = h("a", { href: addressOf(session.id) }, h("span", { class: "dot", "aria-hidden": "true" }), name);
   const more = h("button", { type: "button", class: "icon-button more", "aria-expanded": "false", onclick: () => toggle() }, icon("more"));
   const drawer = h("div", { class: "row-actions", hidden: true });
-  const node = h("div", { class: "session", role: "listitem" }, h("div", { class: "row" }, link, more), drawer);
+  const node = h("div", { class: "session" }, h("div", { class: "row" }, link, more), drawer);
 
   /** @param {boolean} [open] */
   const toggle = (open = drawer.hidden === true) => {

@@ -84,7 +84,7 @@ class Program:
 
 
 def config_for(upstream: Upstream, *, extra: str = "") -> str:
-    """Settings with the scripted upstream as the endpoint of new sessions. Short heartbeats keep silence visible."""
+    """Settings with the scripted upstream as the endpoint of new sessions, and more tables in `extra`."""
     endpoint = f'[[endpoints]]\nid = "up"\nkind = "openai"\nlabel = "Upstream"\nbase_url = "{upstream.base_url}"\n'
     return f'[chat]\nendpoint = "up"\nmodel = "fake-model"\n{endpoint}{extra}'
 

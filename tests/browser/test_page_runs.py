@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Browser, Request, expect
+from playwright.async_api import Browser, expect
 from upstream import DONE, Hang, Pause, Upstream, finish, text_chunk, usage
 
 from browser.bench import Program, Seat, Tab, Wire, config_for, seated, words
@@ -25,9 +24,13 @@ def _halves(seat: Seat) -> asyncio.Event:
     return gate
 
 
-async def _left(request: Awaitable[Request]) -> None:
-    """Wait until the browser has let a stream go."""
-    assert "/api/chat" in (await request).url
+async def _hide(tab: Tab) -> None:
+    """Hide the tab, for long enough that it lets its stream go."""
+    await tab.page.clock.install()
+    async with tab.page.expect_event("requestfailed") as left:
+        await tab.set_hidden(True)
+        await tab.page.clock.fast_forward(4000)
+    assert "/api/chat_stream" in (await left.value).url
 
 
 async def test_a_reload_in_mid_answer_goes_on(seat: Seat) -> None:
@@ -101,9 +104,7 @@ async def test_a_hidden_tab_lets_its_stream_go_and_comes_back_with_its_cursor(se
     tab = await seat.tab()
     await tab.send("Count.")
     await expect(tab.text).to_have_text("One two")
-    async with tab.page.expect_event("requestfailed") as left:
-        await tab.set_hidden(True)
-    await _left(left.value)
+    await _hide(tab)
     gate.set()
     async with tab.page.expect_request("**/api/chat/resume/**") as back:
         await tab.set_hidden(False)
@@ -118,9 +119,7 @@ async def test_a_hidden_tab_whose_run_ended_shows_the_end_when_it_is_back(seat: 
     tab = await seat.tab()
     await tab.send("Count.")
     await expect(tab.text).to_have_text("One two")
-    async with tab.page.expect_event("requestfailed") as left:
-        await tab.set_hidden(True)
-    await _left(left.value)
+    await _hide(tab)
     other = await seat.tab(f"#{await tab.session()}")
     await other.stop.click()
     await expect(other.answers.locator(".outcome")).to_have_text("Stopped")
@@ -188,7 +187,7 @@ async def test_a_line_cut_while_the_message_is_sent_loses_neither_text_nor_order
 async def test_a_killed_server_is_found_again_and_the_answer_is_marked(
     browser: Browser, tmp_path: Path, upstream: Upstream
 ) -> None:
-    program = Program(tmp_path, config_for(upstream))
+    program = Program(tmp_path, config_for(upstream, extra="[server]\ncheckpoint_seconds = 0.05\n"))
     await program.start()
     try:
         async with seated(browser, program.url, upstream) as seat:
@@ -196,21 +195,19 @@ async def test_a_killed_server_is_found_again_and_the_answer_is_marked(
             tab = await seat.tab()
             await tab.send("Go.")
             await expect(tab.text.locator(".block")).to_have_count(3)
-            await _checkpointed(tab)
+            other = await seat.tab(f"#{await tab.session()}")  # takes longer than a checkpoint
+            await expect(other.text.locator(".block")).to_have_count(3)
             await program.stop(kill=True)
-            await expect(tab.status).to_contain_text("Trying again")
+            await expect(other.status).to_contain_text("Trying again")
             await program.start()
-            await expect(tab.answers.locator(".outcome")).to_contain_text("Interrupted")
-            await expect(tab.text).to_contain_text("Paragraph 2.")
-            await expect(tab.stop).to_be_hidden()
+            for one in (other, tab):
+                await one.front()
+                await expect(one.answers.locator(".outcome")).to_contain_text("Interrupted")
+                await expect(one.text).to_contain_text("Paragraph 2.")
+                await expect(one.stop).to_be_hidden()
             await tab.ask("Once more.")
     finally:
         await program.stop()
-
-
-async def _checkpointed(tab: Tab) -> None:
-    """Let the server's checkpoint pass: it is at most a second old."""
-    await tab.js("new Promise((done) => setTimeout(done, 1200))")
 
 
 async def test_an_answer_is_never_drawn_into_another_chat(seat: Seat) -> None:
