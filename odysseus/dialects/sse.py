@@ -7,6 +7,7 @@ that is behind is served in slices, each with a time limit, and never holds up a
 from __future__ import annotations
 
 import asyncio
+import socket
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
@@ -19,7 +20,8 @@ from aiohttp_sse import EventSourceResponse
 
 from odysseus.runs.log import Subscription
 
-SLICE_BYTES = 65_536
+SLICE_BYTES = 98_304
+"""What is written at once at most, and so what a client that does not read costs in memory."""
 
 
 class EventStream(EventSourceResponse):
@@ -39,6 +41,8 @@ class EventStream(EventSourceResponse):
             self.force_close()  # without chunks only the closed connection says that the stream is over
         writer = await super().prepare(request)
         self._last_write = time.monotonic()
+        if request.transport is not None:
+            _bound_buffers(request.transport)
         if request.version >= HttpVersion11:
             self._transport = request.transport
         return writer
@@ -46,7 +50,12 @@ class EventStream(EventSourceResponse):
     def push(self, frames: bytes) -> bool:
         """Write frames at once, as a chunk of the response, if everything before them has left; else False."""
         transport = self._transport
-        if transport is None or transport.is_closing() or transport.get_write_buffer_size():
+        if (
+            transport is None
+            or len(frames) > SLICE_BYTES
+            or transport.is_closing()
+            or transport.get_write_buffer_size()
+        ):
             return False
         transport.write(b"%x\r\n%b\r\n" % (len(frames), frames))
         self._last_write = time.monotonic()
@@ -75,6 +84,13 @@ class EventStream(EventSourceResponse):
                 with suppress(ConnectionResetError, RuntimeError):
                     await self.send_frames(b": heartbeat %d\n\n" % count)
                 due = self._last_write + self._heartbeat
+
+
+def _bound_buffers(transport: asyncio.Transport) -> None:
+    """Have a client that does not read show at once: keep little for it here, and little unsent in the kernel."""
+    transport.set_write_buffer_limits(high=0)
+    if hasattr(socket, "TCP_NOTSENT_LOWAT"):
+        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, SLICE_BYTES)
 
 
 NextBytes = Callable[[], Awaitable[bytes]]
