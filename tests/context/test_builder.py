@@ -1,0 +1,77 @@
+"""The prompt: system text first, roles in turn, nothing empty, and the user's day."""
+
+from __future__ import annotations
+
+import random
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from odysseus.context.budget import estimate_tokens
+from odysseus.context.builder import UserClock, build_prompt
+from odysseus.providers.base import ChatMessage
+
+NOON = 1_767_268_800.0  # 2026-01-01 12:00 UTC
+
+
+def said(*pairs: tuple[Any, str]) -> list[ChatMessage]:
+    return [ChatMessage(role, content) for role, content in pairs]
+
+
+def test_the_system_text_comes_first_and_then_the_history() -> None:
+    history = said(("user", "a"), ("assistant", "b"), ("user", "c"))
+    assert build_prompt(" be brief ", history, None, NOON) == (ChatMessage("system", "be brief"), *history)
+
+
+def test_without_a_system_text_there_is_no_system_message() -> None:
+    history = said(("user", "a"))
+    assert build_prompt(" \n", history, None, NOON) == tuple(history)
+
+
+def test_what_a_failed_or_stopped_turn_left_is_joined_to_its_neighbour() -> None:
+    history = said(("user", "a"), ("user", "b"), ("assistant", " "), ("user", "c"), ("assistant", "d"), ("user", "e"))
+    assert build_prompt("", history, None, NOON) == tuple(
+        said(("user", "a\n\nb\n\nc"), ("assistant", "d"), ("user", "e"))
+    )
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_roles_are_always_in_turn_and_no_word_is_lost(seed: int) -> None:
+    chance = random.Random(seed)
+    history = said(
+        *((chance.choice(["user", "assistant"]), chance.choice(["", " ", f"w{number}"])) for number in range(30))
+    )
+    prompt = build_prompt("s", history, None, NOON)
+    roles = [message.role for message in prompt]
+    assert all(one != next_ for one, next_ in pairwise(roles))
+    words = [word for message in prompt[1:] for word in message.content.split("\n\n")]
+    assert words == [message.content for message in history if message.content.strip()]
+
+
+@pytest.mark.parametrize(
+    ("offset", "name", "line"),
+    [
+        (0, "", "Today is Thursday, 2026-01-01."),
+        (720, "Pacific/Auckland", "Today is Friday, 2026-01-02 (Pacific/Auckland)."),
+        (-721, "", "Today is Wednesday, 2025-12-31."),
+        (330, "Asia/Kolkata", "Today is Thursday, 2026-01-01 (Asia/Kolkata)."),
+    ],
+)
+def test_the_users_day_ends_the_system_text(offset: int, name: str, line: str) -> None:
+    clock = UserClock(offset, name)
+    assert build_prompt("s", [], clock, NOON) == (ChatMessage("system", f"s\n\n{line}"),)
+    assert build_prompt("", [], clock, NOON) == (ChatMessage("system", line),)
+
+
+def test_the_beginning_stays_the_same_within_a_day_so_that_caches_hit() -> None:
+    clock = UserClock(0)
+    assert build_prompt("s", [], clock, NOON) == build_prompt("s", [], clock, NOON + 11 * 3600)
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("字", 1), ("字" * 4, 3), ("🚲", 1), ("\ud800", 1)],
+)
+def test_tokens_are_estimated_by_the_length_in_utf_8(text: str, tokens: int) -> None:
+    assert estimate_tokens(text) == tokens
