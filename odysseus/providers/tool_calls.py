@@ -172,7 +172,7 @@ class ToolCallAssembly:
         if not self._names:
             return name != slot.name
         grown = name.startswith(slot.name) and slot.name not in self._names and self._may_be(name)
-        return grown or (name not in self._names and self._may_be(slot.name + name))
+        return grown or self._may_be(slot.name + name)
 
     def _may_be(self, name: str) -> bool:
         """Whether this is the begin of a tool's name."""
