@@ -12,7 +12,7 @@ import orjson
 
 from odysseus.errors import ProviderError
 from odysseus.events import FinishReason, ReasoningDelta, TextDelta, UsageReport
-from odysseus.providers.anthropic_mapping import STATE, THINKING, Block
+from odysseus.providers.anthropic_mapping import STATE, Block
 from odysseus.providers.base import AnsweredBy, Chunk, Finished, ProviderState
 from odysseus.providers.failures import find_message, reported_error
 from odysseus.providers.loose import as_count, as_list, as_mapping, as_text, without_surrogates
@@ -155,8 +155,8 @@ class AnthropicAnswer:
     def _end(self) -> list[Piece]:
         """The state only when there is thinking to be sent back."""
         self.done = True
-        kept = any(block["type"] in THINKING for block in self._layout)
-        layout = [{name: value for name, value in block.items() if name != "input"} for block in self._layout]
+        layout = [part for block in self._layout if (part := _part(block))]
+        kept = any("sent" in part for part in layout)
         state = [ProviderState({STATE: without_surrogates(layout)})] if kept else []
         return [*state, *([self._stop] if self._stop else [])]
 
@@ -169,6 +169,16 @@ class AnthropicAnswer:
             if number is not None:
                 self._usage[name] = max(number, self._usage.get(name, 0))
         return [_report(self._usage)] if self._usage else []
+
+
+def _part(block: Block) -> Block:
+    """The block's part in the layout, empty for a block without anything."""
+    match block["type"]:
+        case "text":
+            return {"text": block["text"]} if block["text"] else {}
+        case "tool_use":
+            return {"call": block["id"]}
+    return {"sent": block}
 
 
 def _report(usage: Mapping[str, int]) -> UsageReport:

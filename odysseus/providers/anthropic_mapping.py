@@ -16,12 +16,12 @@ import orjson
 from odysseus.errors import ProviderError
 from odysseus.providers.base import ChatMessage, ChatRequest, Image, ModelListing, ToolCall, ToolSpec
 from odysseus.providers.failures import find_message, reported_error
-from odysseus.providers.loose import as_count, as_list, as_mapping, as_object_text, as_text
+from odysseus.providers.layout import TextPart, in_order
+from odysseus.providers.loose import as_count, as_mapping, as_object_text, as_text
 from odysseus.text import clean_text
 
 STATE = "anthropic"
 MAX_TOKENS = 8192
-THINKING = ("thinking", "redacted_thinking")
 _EPHEMERAL = {"cache_control": {"type": "ephemeral"}}
 _UNFIT = re.compile(r"[^A-Za-z0-9_-]")
 Block = dict[str, Any]
@@ -79,30 +79,12 @@ def _blocks(message: ChatMessage) -> list[Block]:
 
 
 def _answer_blocks(message: ChatMessage) -> list[Block]:
-    """The blocks of an answer in their first order where it is known, else thinking, text and calls."""
-    layout = [as_mapping(block) for block in as_list(as_mapping(message.state).get(STATE))]
-    if _fits(layout, message):
-        return _laid_out(layout, message)
-    thinking = [dict(block) for block in layout if block.get("type") in THINKING]
-    return [*thinking, *_text(message.content), *map(_call, message.tool_calls)]
-
-
-def _fits(layout: Sequence[Mapping[str, Any]], message: ChatMessage) -> bool:
-    """Whether the answer is still what the layout was made of: not edited, and no call left out."""
-    characters = sum(block["text"] for block in layout if block.get("type") == "text")
-    ids = [block["id"] for block in layout if block.get("type") == "tool_use"]
-    return characters == len(message.content) and ids == [call.id for call in message.tool_calls]
-
-
-def _laid_out(layout: Sequence[Mapping[str, Any]], message: ChatMessage) -> list[Block]:
     blocks: list[Block] = []
-    calls, start = iter(message.tool_calls), 0
-    for block in layout:
-        if block["type"] == "text":
-            blocks += _text(message.content[start : start + block["text"]])
-            start += block["text"]
+    for part in in_order(message, STATE):
+        if isinstance(part, TextPart):
+            blocks += _text(part.text)
         else:
-            blocks.append(_call(next(calls)) if block["type"] == "tool_use" else dict(block))
+            blocks.append(_call(part) if isinstance(part, ToolCall) else dict(part))
     return blocks
 
 

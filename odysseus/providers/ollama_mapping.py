@@ -6,6 +6,7 @@ Pure: must not know sockets.
 from __future__ import annotations
 
 import base64
+import math
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -14,7 +15,6 @@ from typing import Any
 
 import orjson
 
-from odysseus.context.budget import MESSAGE_OVERHEAD, estimate_tokens
 from odysseus.errors import ProviderError
 from odysseus.events import FinishReason, ReasoningDelta, TextDelta, UsageReport
 from odysseus.providers.base import AnsweredBy, ChatMessage, ChatRequest, Chunk, Finished, ModelListing, ToolCall
@@ -26,7 +26,8 @@ from odysseus.text import clean_text
 ANSWER_ROOM = 4096  # tokens kept free for an answer whose length is not limited
 IMAGE_TOKENS = 1024
 _SMALLEST_CONTEXT = 4096
-_MARGIN = 1.25  # an estimate may be too low: then the server refuses, and the model is loaded twice
+_MESSAGE_TOKENS = 8
+_BYTES_PER_TOKEN = 3.2  # less than most text has: for a prompt that does not fit the model is loaded twice
 _FINISH_REASONS: Mapping[str, FinishReason] = {"stop": "stop", "length": "length"}
 _PROMPT_TOKENS = re.compile(rb"n_prompt_tokens\W{1,8}(\d{1,9})\b|request \((\d{1,9}) tokens\)")
 Piece = Chunk | ToolCallDelta
@@ -102,18 +103,19 @@ def fitting_context(request: ChatRequest, prompt_tokens: int | None = None) -> i
 
     `prompt_tokens` is what the server counted, when it did.
     """
-    tokens = prompt_tokens or int(_MARGIN * sum(map(_tokens, request.messages)) + _MARGIN * _tool_tokens(request))
+    tokens = prompt_tokens or sum(map(_tokens, request.messages)) + _estimate(orjson.dumps(_tools(request)))
     needed = tokens + (request.max_tokens or ANSWER_ROOM)
     return max(_SMALLEST_CONTEXT, 1 << (needed - 1).bit_length())
 
 
 def _tokens(message: ChatMessage) -> int:
     texts = (message.content, message.reasoning, *(call.name + call.arguments for call in message.tool_calls))
-    return MESSAGE_OVERHEAD + sum(map(estimate_tokens, texts)) + IMAGE_TOKENS * len(message.images)
+    written = _estimate("".join(texts).encode("utf-8", "replace"))
+    return written + _MESSAGE_TOKENS + IMAGE_TOKENS * len(message.images)
 
 
-def _tool_tokens(request: ChatRequest) -> int:
-    return estimate_tokens(orjson.dumps(_tools(request)).decode())
+def _estimate(text: bytes) -> int:
+    return math.ceil(len(text) / _BYTES_PER_TOKEN)
 
 
 def refused_prompt(body: bytes) -> int | None:

@@ -468,9 +468,9 @@ def test_ids_of_another_vendor_are_written_in_allowed_letters_and_still_match() 
 
 def test_an_edited_answer_keeps_its_thinking_first() -> None:
     layout = [
-        {"type": "text", "text": 3},
-        {"type": "thinking", "thinking": "t", "signature": "s"},
-        {"type": "tool_use", "id": "t1"},
+        {"text": 3},
+        {"sent": {"type": "thinking", "thinking": "t", "signature": "s"}},
+        {"call": "t1"},
     ]
     message = ChatMessage("assistant", "edited", tool_calls=(ToolCall("t1", "ls", "{}"),), state={"anthropic": layout})
     assert [block["type"] for block in body_of(USER, message)["messages"][1]["content"]] == [
