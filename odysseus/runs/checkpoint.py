@@ -36,9 +36,8 @@ class Checkpointer:
         while True:
             await self._begun.wait()
             await asyncio.sleep(self._pause)
-            runs = self._going()
-            if runs:
-                await self.save(runs)
+            if self._going():
+                await self.save(self._going())  # kept in no variable, which would hold the runs until the next tick
             else:
                 self._begun.clear()
 
