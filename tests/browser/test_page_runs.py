@@ -144,6 +144,9 @@ async def test_a_cut_line_resumes_and_sends_nothing_again(
         gate.set()
         await expect(tab.text).to_have_text(WHOLE)
         await tab.is_done()
+        await seat.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        await tab.answers.get_by_role("button", name="Copy answer").click()
+        await tab.until(f"navigator.clipboard.readText().then((text) => text === '{WHOLE}')")
         await expect(tab.questions).to_have_count(1)
         assert len(upstream.requests) == before + 1
 
