@@ -168,7 +168,7 @@ class MessageStore:
             await insert_session(db, fork)
             for message in copied:
                 await append_message(db, replace(message, id=new_message_id(), session_id=fork.id))
-            await self._touch(db, fork.id)
+            await db.execute("UPDATE sessions SET updated_at = ? WHERE id = ?", (now, fork.id))
 
         await self._db.write(work)
         return fork
