@@ -60,8 +60,9 @@ async def test_without_the_runtime_it_names_the_extra(
     lay_damaged_model(tmp_path)
     (tmp_path / "xllamacpp.py").write_text("raise ModuleNotFoundError('No module named xllamacpp')")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    await provider.preload()
     with pytest.raises(ProviderError, match="extra `local`") as caught:
-        await provider.preload()
+        await answer(provider, ask())
     assert caught.value.status == 503
     await provider.close()
 
@@ -70,8 +71,10 @@ async def test_without_the_runtime_it_names_the_extra(
 async def test_a_damaged_file_fails_the_load_and_nothing_else(provider: LocalProvider, tmp_path: Path) -> None:
     lay_damaged_model(tmp_path)
     async with asyncio.timeout(GUARD_SECONDS):
+        await provider.preload()
+        assert provider.state() == "failed"
         with pytest.raises(ProviderError, match="cannot be loaded") as caught:
-            await provider.preload()
+            await answer(provider, ask())
     assert caught.value.status == 503
     assert provider.state() == "failed"
     await provider.close()
