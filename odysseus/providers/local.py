@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 _CLOSE_SECONDS = 0.8
 _REASONS: dict[str, FinishReason] = {"stop": "stop", "length": "length", "tool_calls": "tool_calls"}
-_HOW = "Install one from the page or with `python server.py model install`."
+_HOW = "Install one from the page, or with: python server.py model install"
 _FAILURES = {
     "missing": "The runtime is not installed. Install Odysseus with the extra `local`.",
     "runtime": "The runtime does not start on this system. On Linux it needs the system package libgomp1.",

@@ -17,8 +17,8 @@ from odysseus.providers.pricing import price_of
 LISTING_SECONDS = 30.0
 ASK_SECONDS = 5.0
 NOT_INSTALLED = (
-    "The embedded model is not installed. Install it from the page or with `python server.py model install`, "
-    "or choose another endpoint."
+    "The embedded model is not installed. Install it from the page, or choose another endpoint. "
+    "The command for it is: python server.py model install"
 )
 
 

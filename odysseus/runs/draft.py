@@ -15,6 +15,7 @@ class Draft:
         self._thinking: list[str] = []
         self._saved = (0, 0)
         self.answering: ModelInfo | None = None
+        self.fallback: FellBack | None = None
         self.usage: list[UsageReport] = []
         self.first_output_at: float | None = None
         self.last_event_at: float | None = None
@@ -45,6 +46,7 @@ class Draft:
             elif isinstance(event, ModelInfo):
                 self.answering = event
             elif isinstance(event, FellBack):
+                self.fallback = event
                 self.answering = ModelInfo(
                     event.answered_by, event.answered_by_endpoint_id, event.answered_by_label, event.context_length
                 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from odysseus.clock import iso
-from odysseus.events import FinishReason, Mode, ModelInfo, RunStatus, StopReason, UsageReport
+from odysseus.events import FellBack, FinishReason, Mode, ModelInfo, RunStatus, StopReason, UsageReport
 
 SHORTEST_RESPONSE = 0.02
 """Seconds; a rate over less says nothing."""
@@ -117,11 +117,17 @@ def terminal_record(
     }
 
 
-def message_metadata(record: Mapping[str, Any], thinking: str) -> dict[str, Any]:
+def message_metadata(record: Mapping[str, Any], thinking: str, fallback: FellBack | None = None) -> dict[str, Any]:
     """What the stored answer keeps, so that a reload draws what the stream drew. The text itself is the message's."""
     metadata = {key: value for key, value in record.items() if key != "partial"}
     if thinking:
         metadata["thinking"] = thinking
+    if fallback:
+        metadata["fallback"] = {
+            "selected_model": fallback.selected_model,
+            "answered_by": fallback.answered_by,
+            "reason": fallback.reason,
+        }
     if record["status"] in {"stopped", "timeout"}:
         metadata["stopped"] = True
     return metadata

@@ -32,7 +32,7 @@ class StoreRecorder:
         await self._store.finish(record, self._answer(run, record, message_id) if message_id else None)
 
     def _answer(self, run: Run, record: Mapping[str, Any], message_id: str) -> Message:
-        metadata = message_metadata(record, run.draft.thinking)
+        metadata = message_metadata(record, run.draft.thinking, run.draft.fallback)
         return Message(
             message_id, run.identity.session_id, 0, "assistant", run.draft.text, metadata, self._clock.wall()
         )

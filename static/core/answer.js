@@ -21,7 +21,8 @@ export function newLive(session, runId) {
     terminal: null,
     error: null,
     savedId: null,
-    fallback: "",
+    fallback: null,
+    retry: "",
     stopping: false,
     ended: false,
     link: "open",
@@ -78,6 +79,7 @@ function applyError(live, frame) {
  * @param {Frame} frame
  */
 function applyFrame(live, frame) {
+  live.retry = "";
   switch (frame.type) {
     case undefined:
       if (typeof frame.delta !== "string") break;
@@ -96,7 +98,10 @@ function applyFrame(live, frame) {
       live.endpointLabel = frame.endpoint_label;
       break;
     case "fallback":
-      live.fallback = `${frame.selected_model} could not answer (${frame.reason}). ${frame.answered_by} answers instead.`;
+      live.fallback = frame;
+      break;
+    case "retry":
+      live.retry = `${frame.reason}. Trying again in ${frame.seconds} s (${frame.attempt} of ${frame.attempts})…`;
       break;
     case "metrics":
       live.metrics = frame.data;

@@ -1,6 +1,6 @@
 /** Every call to the server, as plain functions. A refusal is an ApiError whose message can be shown as it is. */
 
-/** @import { Endpoint, HistoryPage, Install, ModelItem, Route, SearchHit, Session, StreamStatus } from "./types.js" */
+/** @import { Endpoint, FoundServer, HistoryPage, Install, ModelItem, Route, SearchHit, Session, StreamStatus } from "./types.js" */
 
 /** A call that did not succeed. `status` is the HTTP status, or 0 when the server was not reached. */
 export class ApiError extends Error {
@@ -114,6 +114,9 @@ export const cancelInstall = () => call("DELETE", "/api/models/install");
 
 /** @type {() => Promise<Endpoint[]>} */
 export const endpoints = () => call("GET", "/api/endpoints");
+
+/** @type {() => Promise<FoundServer[]>} */
+export const foundServers = () => call("GET", "/api/endpoints/found");
 
 /** @type {(fields: { label?: string, base_url: string, api_key?: string }) => Promise<Endpoint>} */
 export const addEndpoint = (fields) => call("POST", "/api/endpoints", fields);

@@ -44,6 +44,7 @@
  * @property {{ total_time?: number, time_to_first_token?: number | null }} [timing]
  * @property {Failure | null} [failure]
  * @property {string} [thinking]
+ * @property {Fallback} [fallback]
  * @property {boolean} [stopped]
  *
  * @typedef {object} StoredMessage
@@ -84,17 +85,21 @@
  *
  * @typedef {{ id: string, label: string, kind: string, base_url?: string, has_key?: boolean, removable: boolean }} Endpoint
  *
+ * @typedef {{ label: string, kind: string, base_url: string, models: string[] }} FoundServer  A local server that answers.
+ *
  * @typedef {{ id: string, event: string, data: string }} StreamEvent  One event of an event stream, as text.
  *
  * @typedef {{ type?: undefined, delta: string, thinking?: boolean }} DeltaFrame
  * @typedef {{ type: "block", index: number, open: boolean, html: string }} BlockFrame
  * @typedef {{ type: "page_text", text: string, thinking: string }} PageTextFrame
  * @typedef {{ type: "model_info", model: string, endpoint_id: string, endpoint_label: string }} ModelInfoFrame
- * @typedef {{ type: "fallback", selected_model: string, answered_by: string, reason: string }} FallbackFrame
+ * @typedef {{ selected_model: string, answered_by: string, reason: string }} Fallback
+ * @typedef {{ type: "fallback" } & Fallback} FallbackFrame
+ * @typedef {{ type: "retry", attempt: number, attempts: number, seconds: number, reason: string }} RetryFrame
  * @typedef {{ type: "metrics", data: Metrics }} MetricsFrame
  * @typedef {{ type: "message_saved", id: string }} SavedFrame
  * @typedef {{ type: "chat_terminal" | "agent_terminal", data: Terminal }} TerminalFrame
- * @typedef {DeltaFrame | BlockFrame | PageTextFrame | ModelInfoFrame | FallbackFrame | MetricsFrame
+ * @typedef {DeltaFrame | BlockFrame | PageTextFrame | ModelInfoFrame | FallbackFrame | RetryFrame | MetricsFrame
  *   | SavedFrame | TerminalFrame} Frame  The frames the page acts on. Others are passed over.
  *
  * @typedef {{ html: string, open: boolean }} Block
@@ -114,7 +119,8 @@
  * @property {Terminal | null} terminal
  * @property {Failure | null} error
  * @property {string | null} savedId
- * @property {string} fallback  who answered in place of whom, in words
+ * @property {Fallback | null} fallback  who answers in place of whom
+ * @property {string} retry  why the endpoint is asked again, in words; empty once it answers
  * @property {boolean} stopping  a stop was asked for
  * @property {boolean} ended
  * @property {Link} link

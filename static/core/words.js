@@ -1,6 +1,6 @@
 /** Figures and states as words. Pure. */
 
-/** @import { Failure, Live, Metrics, Terminal } from "./types.js" */
+/** @import { Failure, Fallback, Live, Metrics, Terminal } from "./types.js" */
 
 const TIMEOUTS = {
   wall_clock_timeout: "Ended: the answer took longer than the time limit.",
@@ -44,6 +44,14 @@ export function outcome(record, error = null) {
       return { text: record?.note ?? "", tone: "quiet" };
   }
 }
+
+/**
+ * Who answered in place of whom, and why; empty when nobody had to.
+ *
+ * @param {Fallback | null | undefined} fallback
+ */
+export const standIn = (fallback) =>
+  fallback ? `${fallback.selected_model} could not answer (${fallback.reason}). ${fallback.answered_by} answered instead.` : "";
 
 /** @param {Terminal} record */
 function interrupted(record) {
@@ -96,6 +104,7 @@ export function progress(live, loading) {
   if (live.stopping) return "Stopping…";
   if (live.link === "lost") return "The connection was lost. Trying again…";
   if (live.link === "queued") return "Paused here: many tabs are streaming. Click to go on.";
+  if (live.retry) return live.retry;
   if (live.blocks.length || live.text) return "Answering…";
   if (live.thinking) return "Thinking…";
   return loading ? "Loading the model…" : "Waiting for the answer…";

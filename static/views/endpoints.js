@@ -1,6 +1,6 @@
 /** The dialog of endpoints: those there are, and adding one. */
 
-/** @import { Endpoint } from "../core/types.js" */
+/** @import { Endpoint, FoundServer } from "../core/types.js" */
 
 import * as api from "../core/api.js";
 import { byId, h, setText } from "../core/dom.js";
@@ -14,6 +14,7 @@ const label = byId("endpoint-label", HTMLInputElement);
 const submit = byId("endpoint-submit", HTMLButtonElement);
 const result = byId("endpoint-result", HTMLElement);
 const list = byId("endpoint-list", HTMLElement);
+const found = byId("endpoint-found", HTMLElement);
 
 /**
  * @param {string} text
@@ -82,6 +83,29 @@ async function remove(endpoint) {
   await drawList();
 }
 
+/** Offer the local servers that answer now; when none does, or the server cannot tell, there is nothing to say. */
+async function drawFound() {
+  try {
+    const servers = await api.foundServers();
+    found.querySelector("ul")?.replaceChildren(...servers.map(offer));
+    found.hidden = !servers.length;
+  } catch (error) {
+    if (!(error instanceof api.ApiError)) throw error;
+    found.hidden = true;
+  }
+}
+
+/** @param {FoundServer} server */
+function offer(server) {
+  const many = server.models.length === 1 ? "1 model" : `${server.models.length} models`;
+  const about = h("div", {}, h("strong", {}, server.label), h("span", { class: "quiet" }, `${server.base_url} · ${many}`));
+  const addIt = async () => {
+    await attempt(() => addEndpoint({ base_url: server.base_url, label: server.label }));
+    await Promise.all([drawList(), drawFound()]);
+  };
+  return h("li", {}, about, h("div", { class: "actions" }, small("Add", () => void addIt())));
+}
+
 /** @param {SubmitEvent} event */
 async function add(event) {
   event.preventDefault();
@@ -102,7 +126,9 @@ async function add(event) {
 
 export function openEndpoints() {
   say("", "");
+  found.hidden = true;
   void drawList();
+  void drawFound();
   dialog.showModal();
 }
 

@@ -5,7 +5,7 @@
 
 import { copyButton } from "../core/clipboard.js";
 import { h, setText } from "../core/dom.js";
-import { figures, outcome } from "../core/words.js";
+import { figures, outcome, standIn } from "../core/words.js";
 import { BlockList } from "./blocks.js";
 import { createReasoning } from "./reasoning.js";
 
@@ -73,7 +73,7 @@ function createAnswer(onToggle) {
       const running = live !== null && !live.ended;
       content = live?.text || message.content;
       setText(label, metadata?.model || live?.model || "");
-      setText(fallback, live?.fallback ?? "");
+      setText(fallback, standIn(live?.fallback ?? metadata?.fallback));
       label.title = live?.endpointLabel || metadata?.endpoint_label || "";
       reasoning.draw(live?.thinking || metadata?.thinking || "", running && !live.blocks.length);
       if (live) blocks.draw(live.blocks);

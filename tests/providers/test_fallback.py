@@ -216,6 +216,8 @@ async def test_a_sessions_own_candidates_come_first(pair: Server, upstream: Upst
     assert changed["fallback"] == ["b/third"]
     stream = await (await pair.send(session)).rest()
     assert stream.one("fallback")["answered_by"] == "third"
+    kept = (await pair.history(session))[1]["metadata"]["fallback"]
+    assert (kept["selected_model"], kept["answered_by"]) == ("first", "third")
 
 
 def test_a_price_is_the_users_then_the_listed_then_unknown() -> None:

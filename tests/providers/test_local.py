@@ -207,7 +207,7 @@ async def test_a_process_that_dies_fails_its_request_and_not_the_next(provider: 
 
 
 async def test_a_close_during_the_load_ends_it_at_once(provider: LocalProvider) -> None:
-    loading = asyncio.create_task(provider.preload())
+    loading = asyncio.create_task(answer(provider, ask()))
     await until(lambda: provider.state() == "loading")
     (process,) = processes()
     async with asyncio.timeout(1):
@@ -218,7 +218,7 @@ async def test_a_close_during_the_load_ends_it_at_once(provider: LocalProvider) 
 
 
 async def test_a_process_that_dies_while_it_loads_says_so(provider: LocalProvider) -> None:
-    loading = asyncio.create_task(provider.preload())
+    loading = asyncio.create_task(answer(provider, ask()))
     await until(lambda: provider.state() == "loading")
     processes()[0].kill()
     with pytest.raises(ProviderError, match="ended while it loaded"):
