@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
+import psutil  # type: ignore[import-untyped]
 import pytest
 from serving import HandClock, Server, serving, upstream_config
 from upstream import Upstream
@@ -90,6 +90,7 @@ async def test_runs_one_after_another_leave_nothing(upstream: Upstream, tmp_path
             assert await one(server, sessions[number % 50], number) == "completed"
             server.open.clear()
             upstream.requests.clear()
+            clock.advance(1)
         await ground.is_reached_again(server, clock)
         print(f"\n{RUNS} runs: {memory >> 20} MB before, {psutil.Process().memory_info().rss >> 20} MB after")
 
