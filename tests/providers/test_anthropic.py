@@ -11,7 +11,9 @@ from typing import Any
 import anthropic
 import orjson
 import pytest
-from hypothesis import given
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from upstream import Cut, Hang, Upstream
 from wire_files import ASK, Played, collect, play_file, read, ways, wire, wire_names
@@ -542,33 +544,32 @@ async def test_any_other_refusal_is_not_asked_again(upstream: Upstream) -> None:
 # Models
 
 
-async def test_all_pages_of_the_models_are_read(upstream: Upstream) -> None:
-    first = {
-        "data": [
-            {
-                "id": "claude-a",
-                "max_input_tokens": 200000,
-                "capabilities": {"image_input": {"supported": True}},
-                "type": "model",
-            },
-            {"id": "claude-b", "capabilities": {"image_input": {"supported": False}}},
-            {"id": None},
-        ],
-        "has_more": True,
-        "last_id": "claude-b",
+async def test_all_pages_of_the_models_are_read() -> None:
+    able = {"image_input": {"supported": True}}
+    pages = {
+        "": [{"id": "claude-a", "max_input_tokens": 200000, "capabilities": able}, {"id": None}, {"id": "claude-b"}],
+        "claude-b": [{"id": "claude-c", "capabilities": {"image_input": {"supported": False}}}, {"id": "claude-b"}],
     }
-    second = {"data": [{"id": "claude-c"}, {"id": "claude-b"}], "has_more": False, "last_id": "claude-b"}
-    upstream.models_reply(json.dumps(first).encode()).models_reply(json.dumps(second).encode())
-    async with provider_at(upstream) as provider:
+    asked: list[dict[str, str]] = []
+
+    async def page(request: web.Request) -> web.Response:
+        asked.append(dict(request.query))
+        after = request.query.get("after_id", "")
+        return web.json_response({"data": pages[after], "has_more": not after, "last_id": "claude-b"})
+
+    app = web.Application()
+    app.router.add_get("/v1/models", page)
+    async with TestServer(app) as server:
+        provider = AnthropicProvider(EndpointConfig(id="c", kind="anthropic", base_url=str(server.make_url("/"))))
         listed = await provider.models()
         assert provider.state() == "ready"
+        await provider.close()
     assert listed == [
         ModelListing("claude-a", 200000, tools=True, vision=True),
         ModelListing("claude-b", tools=True),
-        ModelListing("claude-c", tools=True),
+        ModelListing("claude-c", tools=True, vision=False),
     ]
-    assert len(upstream.model_requests) == 2
-    assert upstream.model_requests[0].headers["x-api-key"] == "sk-ant-test"
+    assert asked == [{"limit": "1000"}, {"limit": "1000", "after_id": "claude-b"}]
 
 
 async def test_pages_without_an_end_are_given_up(upstream: Upstream) -> None:
@@ -626,6 +627,7 @@ def streamed(block: Any, index: int, size: int) -> list[Any]:
     return [*found, {"type": "content_block_stop", "index": index}]
 
 
+@settings(deadline=None)
 @given(st.lists(blocks, min_size=1, max_size=6), st.integers(1, 8), st.integers(1, 40))
 def test_any_answer_with_thinking_goes_back_as_it_came(content: list[Any], size: int, cut: int) -> None:
     content = [{**block, "id": f"t{n}"} if block["type"] == "tool_use" else block for n, block in enumerate(content)]
@@ -666,6 +668,7 @@ odd_events = st.fixed_dictionaries(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(odd_events, max_size=6))
 def test_no_event_of_any_shape_breaks_the_reading(odd: list[Any]) -> None:
     played = read(reading(), [events(*odd, {"type": "message_stop"})])

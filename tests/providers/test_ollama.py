@@ -13,7 +13,7 @@ import orjson
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from upstream import Cut, Hang, Upstream
 from wire_files import ASK, NDJSON_HEADERS, Played, collect, play_file, read, wire, wire_names
@@ -350,6 +350,7 @@ async def test_a_server_that_refuses_every_context_is_given_up(upstream: Upstrea
     assert [sent.path for sent in upstream.requests].count("/api/chat") == 3
 
 
+@settings(deadline=None)
 @given(st.text(), st.none() | st.integers(1, 10_000), st.integers(0, 3))
 def test_the_context_always_has_room_for_the_prompt_and_the_answer(text: str, limit: int | None, images: int) -> None:
     message = ChatMessage("user", text * 50, images=(Image("image/png", b"x"),) * images)
@@ -503,6 +504,7 @@ records = st.fixed_dictionaries(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(records, max_size=5))
 def test_no_record_of_any_shape_breaks_the_reading(odd: list[Any]) -> None:
     played = read(reading(), [lines(*odd, {"message": {"content": "x"}, "done": True})])
@@ -513,6 +515,7 @@ def test_no_record_of_any_shape_breaks_the_reading(odd: list[Any]) -> None:
     assert len(set(ids)) == len(ids)
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from(["content", "thinking"]), st.text("ab <>é🚲", min_size=1)), min_size=1),
     st.lists(st.dictionaries(st.text(max_size=3), st.integers(0, 9) | st.text(max_size=3), max_size=2), max_size=3),

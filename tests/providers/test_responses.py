@@ -11,7 +11,7 @@ from typing import Any
 import openai
 import orjson
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from openai.types.responses import Response, ResponseStreamEvent
 from upstream import Cut, Hang, Upstream
@@ -511,6 +511,7 @@ def streamed(item: Any, place: int, size: int) -> list[Any]:
     ]
 
 
+@settings(deadline=None)
 @given(st.lists(items, min_size=1, max_size=6), st.integers(1, 8), st.integers(1, 60), st.booleans())
 def test_any_answer_with_reasoning_goes_back_as_it_came(output: list[Any], size: int, cut: int, told: bool) -> None:
     output = [{**item, "id": f"i{place}", "call_id": f"c{place}"} for place, item in enumerate(output)]
@@ -566,6 +567,7 @@ odd_events = st.fixed_dictionaries(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(odd_events, max_size=6), values | st.lists(odd_items, max_size=3))
 def test_no_event_of_any_shape_breaks_the_reading(odd: list[Any], output: Any) -> None:
     body = events(*odd, {"type": "response.completed", "response": {"output": output, "usage": output}})
