@@ -11,6 +11,7 @@ import contextlib
 import logging
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any, Protocol
 
 import aiohttp
@@ -148,7 +149,7 @@ class HttpEndpoint:
         url = self._base.joinpath(*path.split("/")).with_query(self._base.query).update_query(query or {})
         try:
             async with asyncio.timeout(seconds):
-                response = await self._client().request(method, url, data=body, allow_redirects=False)
+                response = await self._request(method, url, body)
         except aiohttp.ClientError as error:
             raise network_error(error) from error
         except TimeoutError as error:
@@ -157,6 +158,16 @@ class HttpEndpoint:
             return response
         wait = retry_seconds(response.headers.get("Retry-After"), time.time())
         raise status_error(response.status, await _error_body(response), self.secrets, wait)
+
+    async def _request(self, method: str, url: URL, body: bytes | None) -> aiohttp.ClientResponse:
+        """Send; once more when the connection was an old one that the server had closed before this request."""
+        sent = SimpleNamespace(reused=False)
+        try:
+            return await self._client().request(method, url, data=body, allow_redirects=False, trace_request_ctx=sent)
+        except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
+            if not sent.reused:
+                raise
+            return await self._client().request(method, url, data=body, allow_redirects=False)
 
     def _client(self) -> aiohttp.ClientSession:
         """The session, made at the first request, when there is an event loop."""
@@ -168,6 +179,7 @@ class HttpEndpoint:
                 headers=self._headers,
                 cookie_jar=aiohttp.DummyCookieJar(),
                 trust_env=False,
+                trace_configs=[_reuse_trace()],
             )
         return self._session
 
@@ -252,6 +264,18 @@ class _Body:
             whole += data
         self.ended = True
         return self._reading.take_whole(bytes(whole))
+
+
+def _reuse_trace() -> aiohttp.TraceConfig:
+    """Marks the requests that go over a connection that was used before."""
+
+    async def reused(_: aiohttp.ClientSession, context: SimpleNamespace, __: object) -> None:
+        if context.trace_request_ctx is not None:
+            context.trace_request_ctx.reused = True
+
+    trace = aiohttp.TraceConfig()
+    trace.on_connection_reuseconn.append(reused)
+    return trace
 
 
 _CLOSED = "The endpoint closed the connection before it answered."

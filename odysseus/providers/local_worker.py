@@ -53,7 +53,7 @@ def _load(settings: dict[str, Any]) -> Any:
 
     params = xllamacpp.CommonParams()
     params.model.path = settings["path"]
-    params.model_alias = settings["name"]
+    params.model_alias = [settings["name"]]
     params.n_ctx = settings["n_ctx"]
     params.n_parallel = 1
     params.n_batch = params.n_ubatch = BATCH

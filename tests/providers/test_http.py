@@ -492,3 +492,25 @@ async def test_blanks_around_a_key_and_a_query_in_the_address_are_kept_right(ups
         assert await collect(provider) == ("Hello from the upstream.", None)
     assert upstream.requests[0].headers["Authorization"] == f"Bearer {KEY}"
     assert upstream.requests[0].path == "/v1/chat/completions"
+
+
+async def test_an_old_connection_that_the_server_has_closed_costs_nothing() -> None:
+    opened: list[asyncio.StreamWriter] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Keeps the connection as if for more, and closes it at the next request."""
+        opened.append(writer)
+        await reader.readuntil(b"\r\n\r\n")
+        body = b"".join(answer("hello"))
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %d\r\n\r\n" % len(body))
+        writer.write(body)
+        with suppress(asyncio.IncompleteReadError):
+            await reader.readuntil(b"\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as listening:
+        port = listening.sockets[0].getsockname()[1]
+        async with provider_at(f"http://127.0.0.1:{port}/v1") as provider:
+            for _ in range(3):
+                assert await collect(provider) == ("hello", None)
+    assert len(opened) == 3
