@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from aiohttp import web
 
 from odysseus.clock import Clock, SystemClock
-from odysseus.config import Config, EndpointConfig
+from odysseus.config import Config, EndpointConfig, EndpointKind
 from odysseus.models.installer import Installer
+from odysseus.providers.anthropic import AnthropicProvider
 from odysseus.providers.base import Provider
 from odysseus.providers.local import LocalProvider
+from odysseus.providers.ollama import OllamaProvider
 from odysseus.providers.openai import OpenAIProvider
+from odysseus.providers.responses import ResponsesProvider
 from odysseus.providers.router import Router
 from odysseus.runs.recovery import recover
 from odysseus.runs.registry import RunRegistry, RunSettings
@@ -117,7 +120,15 @@ def make_provider(endpoint: EndpointConfig, config: Config, models: Path, clock:
     """The provider of an endpoint's kind."""
     if endpoint.kind == "local":
         return LocalProvider(config.local, models, clock)
-    return OpenAIProvider(endpoint)
+    return _REMOTE[endpoint.kind](endpoint)
+
+
+_REMOTE: Mapping[EndpointKind, Callable[[EndpointConfig], Provider]] = {
+    "openai": OpenAIProvider,
+    "openai-responses": ResponsesProvider,
+    "anthropic": AnthropicProvider,
+    "ollama": OllamaProvider,
+}
 
 
 def run_settings(config: Config) -> RunSettings:
