@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def process_id(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 0 < int(text[:11]) < 2**31):
+    if not (text.isascii() and text.isdigit() and len(text) < 11 and 0 < int(text) < 2**31):
         raise argparse.ArgumentTypeError("expected the number of a process")
     return int(text)
 

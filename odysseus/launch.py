@@ -148,9 +148,9 @@ async def serve(config: Config, launch: Launch) -> int:
     token = token_of(launch.token_env, host, os.environ)
     with only_instance(launch.data) as instance, bind(host, config.server.port) as sock:
         app = make_app(config, Place(launch.data, host, token))
-        runner = web.AppRunner(
-            app, access_log=None, handler_cancellation=True, shutdown_timeout=config.server.shutdown_seconds
-        )
+        # A client that does not read is waited for twice: once for its handler to end, once after it was cancelled.
+        patience = config.server.shutdown_seconds / 2
+        runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=patience)
         # Before anything is announced: who reads the ready line may stop the server at once.
         stopped = _catch_signals()
         await runner.setup()

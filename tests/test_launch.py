@@ -236,7 +236,7 @@ def test_an_unknown_setting_in_the_environment_is_named(
     refusal(capfd, name)
 
 
-@pytest.mark.parametrize("pid", ["0", "-1", "99999999999", "x"])
+@pytest.mark.parametrize("pid", ["0", "-1", "99999999999", "0000000000199999999999", "x"])
 def test_a_parent_that_cannot_be_is_refused(pid: str, capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["--parent-pid", pid])
