@@ -159,10 +159,9 @@ class Run:
     def _ending_of(self, work: asyncio.Task[FinishReason | None]) -> Ending:
         if self._failure is not None:
             return Ending("failed", "error", failure=Failure(self._failure.status, self._failure.message))
-        error = None if work.cancelled() else work.exception()
-        if work.cancelled() or self._stop_reason is not None:  # whatever the turn makes of being stopped
-            reason = self._stop_reason or "server_shutdown"
-            return Ending(STATUS_OF.get(reason, "stopped"), reason)
+        error = asyncio.CancelledError() if work.cancelled() else work.exception()
+        if self._stop_reason is not None:  # whatever the turn makes of being stopped
+            return Ending(STATUS_OF.get(self._stop_reason, "stopped"), self._stop_reason)
         if isinstance(error, OdysseusError):
             log.info("run %s failed: %s %s", self.id, error.status, error.message)
             return Ending("failed", "error", failure=Failure(error.status, error.message))

@@ -96,6 +96,19 @@ async def test_a_turn_that_breaks_at_once_leaves_the_question_marked(server: Ser
     assert question["metadata"]["failure"]["status"] == 500
 
 
+async def test_a_turn_that_cancels_itself_has_failed_and_nobody_is_told_of_a_shutdown(server: Server) -> None:
+    async def cancels() -> AsyncIterator[Sequence[Chunk]]:
+        yield [TextDelta("half")]
+        raise asyncio.CancelledError
+
+    run = await start(server, await server.session(), cancels)
+    frames = await frames_of(run)
+    assert run.ending
+    assert (run.ending.status, run.ending.stop_reason) == ("failed", "error")
+    assert b"shutting down" not in frames[-1]
+    assert frames[-1].endswith(b',"status":500}\n\n')
+
+
 async def swallows_the_stop() -> AsyncIterator[Sequence[Chunk]]:
     yield [TextDelta("so far")]
     try:
