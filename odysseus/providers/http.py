@@ -92,6 +92,8 @@ class HttpEndpoint:
         self._headers = _headers(config, key_headers)
         self._session: aiohttp.ClientSession | None = None
         self._drains: set[asyncio.Task[None]] = set()
+        self._streams: set[aiohttp.ClientResponse] = set()
+        self._closed = False
         self.secrets = tuple(value for value in (config.key().strip(), *config.headers.values()) if value)
         """What must never be seen in a message."""
 
@@ -101,6 +103,7 @@ class HttpEndpoint:
         """POST `body` and yield one batch for each read that brought chunks. Raises ProviderError."""
         silence = self._config.silence_timeout
         response = await self._send("POST", path, silence, orjson.dumps(body))
+        self._streams.add(response)
         try:
             source = _Body(response, reading, silence)
             while not source.ended:
@@ -111,6 +114,7 @@ class HttpEndpoint:
             if reading.failure:
                 raise reading.failure
         finally:
+            self._streams.discard(response)
             self._let_go(response, reusable=reading.done)
 
     async def get_json(self, path: str, seconds: float, query: Mapping[str, str] | None = None) -> Any:
@@ -135,7 +139,10 @@ class HttpEndpoint:
             raise _silent() from error
 
     async def close(self) -> None:
-        """Close every connection. Streams that still run end with a ProviderError."""
+        """Close every connection. Streams that still run end with a ProviderError, and nothing more is asked."""
+        self._closed = True
+        for response in self._streams:
+            response.content.set_exception(aiohttp.ServerDisconnectedError())
         for task in self._drains:
             task.cancel()
         await asyncio.gather(*self._drains, return_exceptions=True)
@@ -146,6 +153,8 @@ class HttpEndpoint:
         self, method: str, path: str, seconds: float, body: bytes | None = None, query: Mapping[str, str] | None = None
     ) -> aiohttp.ClientResponse:
         """Send, and wait so many seconds for the status line. Any status but success is raised."""
+        if self._closed:
+            raise ProviderError("The endpoint was changed or removed. Choose a model again.", status=503)
         url = self._base.joinpath(*path.split("/")).with_query(self._base.query).update_query(query or {})
         try:
             async with asyncio.timeout(seconds):

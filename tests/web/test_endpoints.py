@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from serving import Server, serving, upstream_config
-from upstream import Upstream, answer
+from upstream import Hang, Upstream, answer, text_chunk
 
 from odysseus.providers.address import is_forbidden_host
 
@@ -141,3 +141,18 @@ async def test_a_key_with_control_characters_is_refused(server: Server, upstream
 
 async def test_local_servers_are_looked_for_when_asked(server: Server) -> None:
     assert isinstance(await server.get("/api/endpoints/found"), list)
+
+
+@pytest.mark.parametrize("how", ["PATCH", "DELETE"])
+@pytest.mark.parametrize("before", [[Hang()], []], ids=["before the headers", "in the answer"])
+async def test_a_run_ends_when_its_endpoint_is_changed_or_removed(
+    server: Server, upstream: Upstream, how: str, before: list[Hang]
+) -> None:
+    added = await server.post("/api/endpoints", {"base_url": upstream.base_url})
+    upstream.reply(text_chunk("half"), Hang(), before=before)
+    stream = await server.send(await server.session(endpoint_id=added["id"]))
+    await (upstream.arrived() if before else stream.until_text("half"))
+    await server.call(how, f"/api/endpoints/{added['id']}", json={"label": "x"})
+    await stream.rest()
+    assert stream.record["status"] == "failed"
+    assert stream.kinds[-1] == "error"
