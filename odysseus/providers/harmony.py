@@ -49,7 +49,7 @@ class HarmonySplitter:
         if not found and len(header) < _HEADER_LIMIT + len(_MESSAGE) and self._may_be_header(header):
             return None
         self._in_message = True
-        if len(header) >= _HEADER_LIMIT or not self._may_be_header(header):
+        if len(header) >= _HEADER_LIMIT or not header.lstrip().startswith(OPENERS):
             return self._begin_without_header()
         self._held = rest
         return self._begin(header)

@@ -34,7 +34,7 @@ def end(run: Run) -> None:
 async def frames_of(feed: PageFeed) -> list[Frame]:
     """All that the page is sent."""
     data = b""
-    async with asyncio.timeout(GUARD):
+    async with asyncio.timeout(6 * GUARD):
         while piece := await feed.next_bytes():
             data += piece
     return [parse_frame(raw) for raw in data.split(b"\n\n")[:-1]]
