@@ -20,6 +20,10 @@ CONTENT = re.compile(rb'"content":"([^"]+)"')
 """The text in a frame of the model server."""
 
 
+Pieces = list[tuple[float, bytes]]
+"""Reads of a connection, each with its time."""
+
+
 class Reader(asyncio.Protocol):
     """One connection. `pieces` are the reads, each with its time."""
 
@@ -30,7 +34,7 @@ class Reader(asyncio.Protocol):
         self._tail = b""
         self._found: asyncio.Future[None] | None = None
         self._closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.pieces: list[tuple[float, bytes]] = []
+        self.pieces: Pieces = []
         self.begun_at = 0.0
         self.ended_at = 0.0
 
@@ -90,13 +94,18 @@ class Reader(asyncio.Protocol):
 
     def arrivals(self, pattern: re.Pattern[bytes]) -> list[tuple[float, bytes]]:
         """When each match was whole, and its first group."""
-        ends = list(accumulate(len(data) for _, data in self.pieces))
-        found = pattern.finditer(self.body)
-        return [(self.pieces[bisect_left(ends, match.end())][0], match[1]) for match in found]
+        return arrivals(self.pieces, pattern)
 
     def delays(self, pattern: re.Pattern[bytes] = DELTA) -> dict[bytes, float]:
         """Seconds from each frame's send time, which is its text, to its arrival."""
         return {text: at - float(text) for at, text in self.arrivals(pattern)}
+
+
+def arrivals(pieces: Pieces, pattern: re.Pattern[bytes]) -> list[tuple[float, bytes]]:
+    """When each match in the reads of one connection was whole, and its first group."""
+    ends = list(accumulate(len(data) for _, data in pieces))
+    found = pattern.finditer(b"".join(data for _, data in pieces))
+    return [(pieces[bisect_left(ends, match.end())][0], match[1]) for match in found]
 
 
 def request(method: str, path: str, body: Any = None, **headers: str) -> bytes:
@@ -136,7 +145,12 @@ async def new_session(port: int) -> str:
 
 async def send(port: int, session: str, plan: Plan) -> Reader:
     """Start a run that plays `plan`; the stream is open."""
-    return await connect(port, request("POST", "/api/chat_stream", {"session": session, "message": plan.message}))
+    return await connect(port, send_request(session, plan))
+
+
+def send_request(session: str, plan: Plan) -> bytes:
+    """The request that starts a run."""
+    return request("POST", "/api/chat_stream", {"session": session, "message": plan.message})
 
 
 async def ask_model(port: int, plan: Plan) -> Reader:
@@ -145,8 +159,8 @@ async def ask_model(port: int, plan: Plan) -> Reader:
     return await connect(port, request("POST", "/v1/chat/completions", body))
 
 
-def run_id(reader: Reader) -> str:
+def run_id(body: bytes) -> str:
     """The run's id, from the head of its stream."""
-    found = re.search(rb"X-Odysseus-Run-Id: (\w+)", reader.body, re.IGNORECASE)
-    assert found, reader.body[:300]
+    found = re.search(rb"X-Odysseus-Run-Id: (\w+)", body, re.IGNORECASE)
+    assert found, body[:300]
     return found[1].decode()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchmarks.client import DELTA, Reader, call, connect, new_session, request, run_id, send
+from benchmarks.client import DELTA, call, new_session, request, run_id, send_request
+from benchmarks.crowd import Crowd
 from benchmarks.plan import Plan
 from benchmarks.processes import Program, bare, model, odysseus
 from benchmarks.report import Figure, high, middle
@@ -14,8 +14,8 @@ from benchmarks.report import Figure, high, middle
 SUBSCRIBERS = 1000
 RATE = 20.0
 FRAMES = 100
+SILENCE = 1.0
 ROUNDS = 3
-AT_ONCE = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,44 +45,34 @@ async def measure() -> list[Figure]:
 async def ours(upstream: Program, server: Program, key: str) -> Broadcast:
     """A run whose frames come at a steady rate, resumed by all but the one that began it."""
     session = await new_session(server.port)
-    first = await send(server.port, session, Plan(frames=FRAMES, rate=RATE, key=key, hang=True))
-    await first.until(b"model_info")
+    crowd = Crowd(server.port)
+    first = send_request(session, Plan(frames=FRAMES, rate=RATE, key=key, hang=True))
+    head = await asyncio.to_thread(crowd.join, [first], b"model_info")
     resume = request("GET", f"/api/chat/resume/{session}")
-    readers = [first, *await subscribe(server, resume, SUBSCRIBERS - 1, b"model_info")]
-    before = server.cpu()
-    await call(upstream.port, "GET", f"/go/{key}/1")
-    await asyncio.sleep(FRAMES / RATE + 0.5)
-    cpu = server.cpu() - before
-    await call(server.port, "POST", f"/api/chat/stop/{session}", X_Odysseus_Run_Id=run_id(first))
-    return await told(readers, cpu)
+    await asyncio.to_thread(crowd.join, [resume] * (SUBSCRIBERS - 1), b"model_info")
+    told = await heard(server, crowd, upstream.port, f"/go/{key}/1")
+    await call(server.port, "POST", f"/api/chat/stop/{session}", X_Odysseus_Run_Id=run_id(head))
+    crowd.close()
+    return told
 
 
 async def plain(reference: Program) -> Broadcast:
     """The bare loop."""
-    readers = await subscribe(reference, request("GET", "/subscribe"), SUBSCRIBERS, b"\r\n\r\n")
-    before = reference.cpu()
-    await call(reference.port, "GET", f"/broadcast?frames={FRAMES}&rate={RATE}")
-    cpu = reference.cpu() - before
+    crowd = Crowd(reference.port)
+    await asyncio.to_thread(crowd.join, [request("GET", "/subscribe")] * SUBSCRIBERS, b"\r\n\r\n")
+    told = await heard(reference, crowd, reference.port, f"/broadcast?frames={FRAMES}&rate={RATE}")
     await call(reference.port, "GET", "/end")
-    return await told(readers, cpu)
+    crowd.close()
+    return told
 
 
-async def subscribe(program: Program, data: bytes, count: int, marker: bytes) -> list[Reader]:
-    """So many clients, each of which has read `marker`."""
-    readers: list[Reader] = []
-    while len(readers) < count:
-        some = [await connect(program.port, data) for _ in range(min(AT_ONCE, count - len(readers)))]
-        for reader in some:
-            await reader.until(marker)
-        readers += some
-    return readers
-
-
-async def told(readers: Sequence[Reader], cpu: float) -> Broadcast:
-    """What the clients saw, once all have come to their end."""
-    delays: list[float] = []
-    for reader in readers:
-        await reader.end()
-        delays += [at - float(text) for at, text in reader.arrivals(DELTA)]
-    assert len(delays) == FRAMES * SUBSCRIBERS
+async def heard(program: Program, crowd: Crowd, port: int, begin: str) -> Broadcast:
+    """What the crowd hears of the emission that a call begins."""
+    before = program.cpu()
+    begun = asyncio.create_task(call(port, "GET", begin))
+    await asyncio.to_thread(crowd.read, SILENCE)
+    cpu = program.cpu() - before
+    await begun
+    delays = [at - float(text) for at, text in crowd.arrivals(DELTA)]
+    assert len(delays) == FRAMES * SUBSCRIBERS, len(delays)
     return Broadcast(middle(delays), high(delays), cpu / len(delays) * 1e6)

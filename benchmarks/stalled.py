@@ -77,7 +77,9 @@ async def stop(upstream: Program, server: Program, key: str) -> float:
     await reader.until(b"model_info")
     await call(upstream.port, "GET", f"/go/{key}/1")
     await reader.until(b"delta")
-    answer = await connect(server.port, request("POST", f"/api/chat/stop/{session}", X_Odysseus_Run_Id=run_id(reader)))
+    answer = await connect(
+        server.port, request("POST", f"/api/chat/stop/{session}", X_Odysseus_Run_Id=run_id(reader.body))
+    )
     assert b'{"stopped":true}' in (await answer.end()).body
     await reader.end()
     closed = await call(upstream.port, "GET", f"/closed/{key}")
