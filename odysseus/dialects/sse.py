@@ -20,7 +20,7 @@ from aiohttp_sse import EventSourceResponse
 
 from odysseus.runs.log import Subscription
 
-SLICE_BYTES = 98_304
+SLICE_BYTES = 73_728
 """What is written at once at most, and so what a client that does not read costs in memory."""
 
 
