@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -50,9 +51,20 @@ ONLY_IN: Mapping[str, frozenset[str]] = {
 }
 
 
-def imported(path: Path) -> Iterator[str]:
+@cache
+def tree(path: Path) -> ast.Module:
+    """A file, parsed once."""
+    return ast.parse(path.read_text("utf-8"))
+
+
+@cache
+def imported(path: Path) -> Sequence[str]:
     """Every module that a file names in an import, wherever it stands, type checks included."""
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    return list(_imported(path))
+
+
+def _imported(path: Path) -> Iterator[str]:
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -60,7 +72,7 @@ def imported(path: Path) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def own(names: Iterator[str]) -> Iterator[str]:
+def own(names: Iterable[str]) -> Iterator[str]:
     """The modules of the project among them."""
     for name in names:
         if name in FILES:
@@ -122,7 +134,7 @@ def test_a_file_stays_short(module: str) -> None:
 
 @pytest.mark.parametrize("module", FILES)
 def test_a_function_stays_short(module: str) -> None:
-    for node in ast.walk(ast.parse(FILES[module].read_text("utf-8"))):
+    for node in ast.walk(tree(FILES[module])):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             length = (node.end_lineno or node.lineno) - node.lineno + 1
             assert length <= LONGEST_FUNCTION, f"{node.name} has {length} lines"
@@ -130,4 +142,4 @@ def test_a_function_stays_short(module: str) -> None:
 
 @pytest.mark.parametrize("module", FILES)
 def test_a_file_says_what_it_is_for(module: str) -> None:
-    assert ast.get_docstring(ast.parse(FILES[module].read_text("utf-8")))
+    assert ast.get_docstring(tree(FILES[module]))
