@@ -22,9 +22,9 @@ async def measure() -> list[Figure]:
         await first_deltas(upstream, server, 5)
         firsts = await first_deltas(upstream, server, FIRSTS)
         asked = await answers(upstream, server, FIRSTS)
-        before = server.cpu()
+        before, waited = server.cpu(), server.waited()
         streams = await many(upstream, server)
-        cpu = server.cpu() - before
+        cpu, waited = server.cpu() - before, server.waited() - waited
     added = [through - direct for direct, through in streams]
     return [
         Figure("first delta after a direct read, median", middle(firsts) * 1e3, "ms", most=1.0),
@@ -33,6 +33,7 @@ async def measure() -> list[Figure]:
         Figure(f"{STREAMS} streams at {RATE:g} a second, added, p50", middle(added) * 1e3, "ms"),
         Figure(f"{STREAMS} streams at {RATE:g} a second, added, p99", high(added) * 1e3, "ms", most=5.0),
         Figure("  the direct read's own delay, p99", high([direct for direct, _ in streams]) * 1e3, "ms"),
+        Figure("  the server waited for a core that others had", waited / len(streams) * 1e3, "ms a frame"),
         Figure("  CPU a frame, starts and ends of the runs included", cpu / len(streams) * 1e6, "us"),
     ]
 

@@ -20,11 +20,12 @@ ROUNDS = 3
 
 @dataclass(frozen=True, slots=True)
 class Broadcast:
-    """Delays in seconds, and microseconds of the server's CPU a delivered frame."""
+    """Delays in seconds, microseconds of the server's CPU a delivered frame, seconds a frame it waited for its core."""
 
     median: float
     p99: float
     cpu: float
+    waited: float
 
 
 async def measure() -> list[Figure]:
@@ -36,6 +37,9 @@ async def measure() -> list[Figure]:
         Figure("delivery, p50", middle([run.median for run in runs]) * 1e3, "ms"),
         Figure("delivery, p99", middle([run.p99 for run in runs]) * 1e3, "ms", most=30.0),
         Figure("  of the bare loop, p99", middle([loop.p99 for loop in loops]) * 1e3, "ms"),
+        Figure(
+            "  the server waited for a core that others had", middle([run.waited for run in runs]) * 1e3, "ms a frame"
+        ),
         Figure("CPU a delivered frame", middle([run.cpu for run in runs]), "us"),
         Figure("  of the bare loop", middle([loop.cpu for loop in loops]), "us"),
         Figure("  times the bare loop", middle([run.cpu / loop.cpu for loop, run in rounds]), "x", most=1.5),
@@ -68,11 +72,11 @@ async def plain(reference: Program) -> Broadcast:
 
 async def heard(program: Program, crowd: Crowd, port: int, begin: str) -> Broadcast:
     """What the crowd hears of the emission that a call begins."""
-    before = program.cpu()
+    before, waited = program.cpu(), program.waited()
     begun = asyncio.create_task(call(port, "GET", begin))
     await asyncio.to_thread(crowd.read, SILENCE)
-    cpu = program.cpu() - before
+    cpu, waited = program.cpu() - before, program.waited() - waited
     await begun
     delays = [at - float(text) for at, text in crowd.arrivals(DELTA)]
     assert len(delays) == FRAMES * SUBSCRIBERS, len(delays)
-    return Broadcast(middle(delays), high(delays), cpu / len(delays) * 1e6)
+    return Broadcast(middle(delays), high(delays), cpu / len(delays) * 1e6, waited / FRAMES)

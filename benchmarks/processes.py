@@ -41,6 +41,10 @@ class Program:
         """Seconds of CPU so far, all its threads together, to the nanosecond."""
         return time.clock_gettime((~self.pid << 3) | 2)  # what clock_getcpuclockid(3) gives for a process
 
+    def waited(self) -> float:
+        """Seconds in which its main thread could run but its core was taken by others: the machine's noise."""
+        return int(Path(f"/proc/{self.pid}/schedstat").read_text("ascii").split()[1]) / 1e9
+
     def rss(self) -> int:
         """Bytes of memory that are its own or shared, now."""
         pages = Path(f"/proc/{self.pid}/statm").read_text("ascii").split()[1]
