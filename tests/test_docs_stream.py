@@ -155,23 +155,29 @@ async def output(command: Sequence[str], address: str) -> str:
 async def line_that_breaks(server: Server, after: bytes, cut: asyncio.Event) -> AsyncIterator[str]:
     """An address of the server behind a line that is cut once, when these bytes have passed; it sets `cut`."""
     port = int(server.url.rpartition(":")[2])
+    carrying: list[asyncio.Task[None] | None] = []
 
     async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while data := await reader.read(65_536):
-            writer.write(data)
-            await writer.drain()
-            if after in data and not cut.is_set():
-                cut.set()
-                break
-        writer.close()
+        try:
+            while data := await reader.read(65_536):
+                writer.write(data)
+                await writer.drain()
+                if after in data and not cut.is_set():
+                    cut.set()
+                    break
+        finally:
+            writer.close()
 
     async def connect(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        carrying.append(asyncio.current_task())
         inner_reader, inner_writer = await asyncio.open_connection("127.0.0.1", port)
         await asyncio.gather(pump(reader, inner_writer), pump(inner_reader, writer), return_exceptions=True)
 
     async with await asyncio.start_server(connect, "127.0.0.1", 0) as line:
         yield f"http://127.0.0.1:{line.sockets[0].getsockname()[1]}"
         assert cut.is_set()
+    async with asyncio.timeout(GUARD):
+        await asyncio.gather(*filter(None, carrying))
 
 
 @pytest.mark.parametrize("language", ["python", "js"])
