@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from aiohttp import web
 
 from odysseus.clock import Clock, SystemClock
-from odysseus.config import Config, EndpointConfig, EndpointKind
+from odysseus.config import Config, EndpointConfig
 from odysseus.models.installer import Installer
-from odysseus.providers.anthropic import AnthropicProvider
 from odysseus.providers.base import Provider
-from odysseus.providers.local import LocalProvider
-from odysseus.providers.ollama import OllamaProvider
-from odysseus.providers.openai import OpenAIProvider
-from odysseus.providers.responses import ResponsesProvider
 from odysseus.providers.router import Router
 from odysseus.runs.recovery import recover
 from odysseus.runs.registry import RunRegistry, RunSettings
@@ -117,18 +112,28 @@ async def close_services(services: Services) -> None:
 
 
 def make_provider(endpoint: EndpointConfig, config: Config, models: Path, clock: Clock) -> Provider:
-    """The provider of an endpoint's kind."""
-    if endpoint.kind == "local":
-        return LocalProvider(config.local, models, clock)
-    return _REMOTE[endpoint.kind](endpoint)
+    """The provider of an endpoint's kind. Each is imported with its first endpoint, so that the start stays short."""
+    match endpoint.kind:
+        case "local":
+            from odysseus.providers.local import LocalProvider
 
+            return LocalProvider(config.local, models, clock)
+        case "openai":
+            from odysseus.providers.openai import OpenAIProvider
 
-_REMOTE: Mapping[EndpointKind, Callable[[EndpointConfig], Provider]] = {
-    "openai": OpenAIProvider,
-    "openai-responses": ResponsesProvider,
-    "anthropic": AnthropicProvider,
-    "ollama": OllamaProvider,
-}
+            return OpenAIProvider(endpoint)
+        case "openai-responses":
+            from odysseus.providers.responses import ResponsesProvider
+
+            return ResponsesProvider(endpoint)
+        case "anthropic":
+            from odysseus.providers.anthropic import AnthropicProvider
+
+            return AnthropicProvider(endpoint)
+        case "ollama":
+            from odysseus.providers.ollama import OllamaProvider
+
+            return OllamaProvider(endpoint)
 
 
 def run_settings(config: Config) -> RunSettings:
