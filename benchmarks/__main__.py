@@ -21,6 +21,7 @@ NAMES = {
     "stalled": "5. Stalled readers and stops",
     "memory": "6. Start and memory",
     "peers": "7. Beside AgentOS",
+    "normalise": "8. Reading a stream beside the official client",
 }
 
 
