@@ -178,8 +178,17 @@ def _convert(raw: dict[str, Any]) -> Config:
         config = msgspec.convert(raw, Config)
     except msgspec.ValidationError as error:
         raise ConfigError(_explain(error)) from error
+    if "endpoint" not in _table(raw, "chat") and config.endpoints:
+        config = _with_first_endpoint(config)
     _check(config)
     return config
+
+
+def _with_first_endpoint(config: Config) -> Config:
+    """Without a word on it, new sessions use the embedded model where it is an endpoint, else the first one."""
+    ids = [endpoint.id for endpoint in config.endpoints]
+    chosen = config.chat.endpoint if config.chat.endpoint in ids else ids[0]
+    return msgspec.structs.replace(config, chat=msgspec.structs.replace(config.chat, endpoint=chosen))
 
 
 def _check(config: Config) -> None:
@@ -191,6 +200,9 @@ def _check(config: Config) -> None:
         if endpoint.kind != "local" and not endpoint.base_url:
             raise ConfigError(f"Setting {where}.base_url: an endpoint of kind {endpoint.kind!r} needs one.")
         seen.add(endpoint.id)
+    chosen = config.chat.endpoint
+    if chosen not in seen and not chosen.startswith(ADDED_PREFIX):
+        raise ConfigError(f"Setting chat.endpoint: there is no endpoint {chosen!r}.")
     for index, endpoint in enumerate(config.endpoints):
         for text in endpoint.fallback:
             named = text.partition("/")[0]

@@ -35,7 +35,7 @@ IDENTITY = Identity("r", "s", "agent", "m", "e", "E", 0.0, 1, "u")
 TIMING = Timing(2.0, 1.0)
 RECORD = terminal_record(
     IDENTITY,
-    Ending("failed", "error", "stop", Failure(500, "f")),
+    Ending("failed", "error", "stop", failure=Failure(500, "f")),
     ("t", INFO, [USAGE]),
     TIMING,
     message_id="a",

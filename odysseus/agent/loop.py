@@ -11,7 +11,6 @@ from odysseus.context.budget import MESSAGE_OVERHEAD, estimate_tokens
 from odysseus.events import (
     Event,
     FellBack,
-    FinishReason,
     Mode,
     ModelInfo,
     ReasoningDelta,
@@ -34,8 +33,8 @@ class Turn:
     request: ChatRequest
 
 
-async def run_turn(turn: Turn, publish: Publish) -> FinishReason | None:
-    """Stream one answer into `publish`; give the provider's reason for its end. Raises ProviderError.
+async def run_turn(turn: Turn, publish: Publish) -> Finished | None:
+    """Stream one answer into `publish`; give the provider's own end of it. Raises ProviderError.
 
     A cancelled turn has closed its upstream connection when this returns. What an answer that breaks off has used is
     published too.
@@ -54,7 +53,7 @@ async def run_turn(turn: Turn, publish: Publish) -> FinishReason | None:
     finally:
         if ending.usage:
             publish([replace(ending.usage, model=ending.model or turn.asker.current.model)])
-    return ending.reason
+    return ending.finished
 
 
 _TOLD = frozenset({TextDelta, ReasoningDelta, Retrying, FellBack})
@@ -66,7 +65,7 @@ class _Ending:
     def __init__(self) -> None:
         self.model: str | None = None
         self.usage: UsageReport | None = None
-        self.reason: FinishReason | None = None
+        self.finished: Finished | None = None
 
     def take(self, batch: Sequence[Answer]) -> None:
         for chunk in batch:
@@ -75,7 +74,7 @@ class _Ending:
             elif isinstance(chunk, UsageReport):
                 self.usage = chunk
             elif isinstance(chunk, Finished):
-                self.reason = chunk.reason
+                self.finished = chunk
 
 
 def estimated_usage(request: ChatRequest, answer: str, thinking: str) -> UsageReport:

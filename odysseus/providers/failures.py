@@ -50,6 +50,8 @@ def status_error(
     status: int, body: bytes, secrets: Iterable[str] = (), retry_after: float | None = None
 ) -> StatusError:
     """An answer with an error status, like `HTTP 429: Too many requests.`"""
+    if status < 400:
+        return StatusError("The endpoint sends requests elsewhere. Check its base URL.", status=502, body=body)
     text = body.decode("utf-8", "replace")
     if _MARKUP.match(text):
         return StatusError(f"HTTP {status} with an HTML page", status=status, body=body, retry_after=retry_after)

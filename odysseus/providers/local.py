@@ -212,7 +212,11 @@ class _Reading:
 def _refusal(error: dict[str, Any]) -> ProviderError:
     if error.get("type") == "exceed_context_size_error":
         needed, window = error["n_prompt_tokens"], error["n_ctx"]
-        return ProviderError(f"The prompt has {needed} tokens, but the model's window holds {window}.", status=400)
+        return ProviderError(
+            f"The prompt has {needed} tokens, but the model's window holds {window}. "
+            "Shorten the message, or go on in a new chat.",
+            status=400,
+        )
     logger.warning("the embedded model refused a request: %s", error)
     status = 400 if error.get("code") == 400 else 500
     return ProviderError("The embedded model could not take this request.", status=status)

@@ -9,6 +9,18 @@ from typing import Any
 from odysseus.clock import iso
 from odysseus.events import FellBack, FinishReason, Mode, ModelInfo, RunStatus, StopReason, UsageReport
 
+USAGE_FIGURES = (
+    "input_tokens",
+    "output_tokens",
+    "total_tokens",
+    "usage_source",
+    "cost",
+    "cached_input_tokens",
+    "reasoning_tokens",
+    "tokens_per_second",
+    "context_length",
+    "context_percent",
+)
 SHORTEST_RESPONSE = 0.02
 """Seconds; a rate over less says nothing."""
 
@@ -28,6 +40,7 @@ class Ending:
     status: RunStatus
     stop_reason: StopReason | None = None
     finish_reason: FinishReason | None = None
+    finish_word: str | None = None
     failure: Failure | None = None
 
 
@@ -87,10 +100,11 @@ def terminal_record(
     timing: Timing,
     *,
     message_id: str | None,
-    frames: int,
+    frames: int | None,
 ) -> dict[str, Any]:
     """The contract's terminal record. `draft` is text, answering model and usage; `frames` counts the whole run."""
     text, answering, usage = draft
+    figures = metrics(identity, answering, usage, timing)
     return {
         "record_id": identity.record_id,
         "run_id": identity.run_id,
@@ -100,9 +114,10 @@ def terminal_record(
         "status": ending.status,
         "stop_reason": ending.stop_reason,
         "finish_reason": ending.finish_reason,
+        "finish_word": ending.finish_word,
         "partial": None if ending.status == "completed" else text,
         **_route(identity, answering, usage),
-        "usage": _tokens(usage),
+        "usage": {key: figures[key] for key in USAGE_FIGURES if key in figures},
         "timing": {
             "started_at": iso(identity.started_at),
             "finished_at": iso(identity.started_at + timing.total),
@@ -135,6 +150,8 @@ def message_metadata(record: Mapping[str, Any], thinking: str, fallback: FellBac
 
 def _note(ending: Ending, text: str) -> str | None:
     """What a user should know of an answer that is whole and yet not what was asked for."""
+    if ending.finish_reason == "length" and not text.strip():
+        return "The longest length was used up by reasoning, before any answer."
     if ending.status == "completed" and not text.strip():
         return "Only reasoning was produced, and no answer."
     if ending.finish_reason == "length":

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from odysseus.clock import Clock
-from odysseus.events import ModelInfo
+from odysseus.context.budget import estimate_tokens
+from odysseus.events import ModelInfo, UsageReport
 from odysseus.runs.record import Ending, Identity, Timing, message_metadata, terminal_record
 from odysseus.store.messages import Message, new_message_id
 from odysseus.store.runs import RunStore, Unfinished
@@ -33,13 +36,21 @@ async def _close(store: RunStore, clock: Clock, run: Unfinished) -> None:
     record = terminal_record(
         identity,
         Ending("interrupted", "server_restart"),
-        (run.text, ModelInfo(run.model, run.endpoint_id, run.endpoint_id), ()),
-        Timing(max(0.0, clock.wall() - run.started_at), None),
+        (run.text, ModelInfo(run.model, run.endpoint_id, run.endpoint_id), _usage(run)),
+        Timing(max(0.0, run.last_at - run.started_at), None),
         message_id=message_id,
-        frames=0,
+        frames=None,
     )
     answer = None
     if message_id:
         metadata = message_metadata(record, run.thinking)
         answer = Message(message_id, run.session_id, 0, "assistant", run.text, metadata, clock.wall())
     await store.finish(record, answer)
+
+
+def _usage(run: Unfinished) -> Sequence[UsageReport]:
+    """What the answer probably cost, as far as it is known; what the prompt was died with the process."""
+    if not (run.text or run.thinking):
+        return ()
+    tokens = estimate_tokens(run.text) + estimate_tokens(run.thinking)
+    return (UsageReport(0, tokens, model=run.model, estimated=True),)

@@ -10,18 +10,21 @@ import asyncio
 import uuid
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
-from odysseus.agent.loop import Turn, estimated_usage, run_turn
+from odysseus.agent.loop import Publish, Turn, estimated_usage, run_turn
 from odysseus.clock import Clock, Timer
 from odysseus.context.builder import UserClock, build_prompt
 from odysseus.errors import ShuttingDown
-from odysseus.events import Mode, StopReason
-from odysseus.providers.base import ChatMessage, ChatRequest
+from odysseus.events import Mode, StopReason, UsageReport
+from odysseus.providers.base import ChatMessage, ChatRequest, Finished
+from odysseus.providers.pricing import cost_of
 from odysseus.providers.router import Route
 from odysseus.runs.checkpoint import Checkpointer
+from odysseus.runs.draft import Draft
+from odysseus.runs.history import said
 from odysseus.runs.log import Encode, RunLog
 from odysseus.runs.record import Identity
 from odysseus.runs.recorder import IncognitoRecorder, StoreRecorder
@@ -169,7 +172,7 @@ class RunRegistry:
         return run
 
     async def _request(self, ask: Ask) -> ChatRequest:
-        stored = [ChatMessage(message.role, message.content) for message in await self._messages.all(ask.session_id)]
+        stored = said(await self._messages.all(ask.session_id))
         unstored = self._incognito.get(ask.session_id, []) if ask.incognito else []
         history = [*stored, *unstored, ChatMessage("user", ask.message)]
         prompt = build_prompt(ask.system_prompt, history, ask.user_clock, self._clock.wall())
@@ -233,10 +236,15 @@ def _identity(run_id: str, ask: Ask, begun: Begun | None, now: float) -> Identit
 
 
 def _work(turn: Turn) -> Work:
-    async def go(publish: Any) -> Any:
+    async def go(publish: Publish) -> Finished | None:
         return await run_turn(turn, publish)
 
-    return Work(go, lambda draft: estimated_usage(turn.request, draft.text, draft.thinking))
+    def estimate(draft: Draft) -> UsageReport:
+        usage = estimated_usage(turn.request, draft.text, draft.thinking)
+        price = turn.asker.current.price
+        return replace(usage, cost=cost_of(usage, price)) if price else usage
+
+    return Work(go, estimate)
 
 
 def _stop_abandoned(task: asyncio.Task[Run]) -> None:

@@ -20,7 +20,6 @@ from odysseus.clock import Clock, Timer
 from odysseus.errors import OdysseusError, StoreError
 from odysseus.events import (
     Event,
-    FinishReason,
     MessageSaved,
     Metrics,
     RunEnded,
@@ -31,6 +30,7 @@ from odysseus.events import (
     StreamDone,
     UsageReport,
 )
+from odysseus.providers.base import Finished
 from odysseus.runs.draft import Draft
 from odysseus.runs.log import RunLog
 from odysseus.runs.record import Ending, Failure, Identity, Timing, metrics, terminal_record
@@ -70,7 +70,7 @@ class Limits:
 class Work:
     """What a run does, and what it says when no usage was told."""
 
-    turn: Callable[[Callable[[Sequence[Event]], None]], Awaitable[FinishReason | None]]
+    turn: Callable[[Callable[[Sequence[Event]], None]], Awaitable[Finished | None]]
     estimate: Callable[[Draft], UsageReport]
 
 
@@ -92,7 +92,7 @@ class Run:
         self._started = clock.monotonic()
         self._stop_reason: StopReason | None = None
         self._failure: OdysseusError | None = None
-        self._work: asyncio.Task[FinishReason | None] | None = None
+        self._work: asyncio.Task[Finished | None] | None = None
         self._life: asyncio.Task[None] | None = None
         self._timers: list[Timer] = []
 
@@ -141,7 +141,7 @@ class Run:
         if self._life is not None:
             await asyncio.shield(self._life)
 
-    async def _turn(self, work: Work) -> FinishReason | None:
+    async def _turn(self, work: Work) -> Finished | None:
         return await work.turn(self.publish)
 
     async def _live(self, work: Work, recorder: Recorder) -> None:
@@ -156,7 +156,7 @@ class Run:
         finally:
             self.log.close()
 
-    def _ending_of(self, work: asyncio.Task[FinishReason | None]) -> Ending:
+    def _ending_of(self, work: asyncio.Task[Finished | None]) -> Ending:
         if self._failure is not None:
             return Ending("failed", "error", failure=Failure(self._failure.status, self._failure.message))
         error = asyncio.CancelledError() if work.cancelled() else work.exception()
@@ -168,7 +168,8 @@ class Run:
         if error is not None:
             log.error("run %s met an unexpected error", self.id, exc_info=error)
             return Ending("failed", "error", failure=Failure(500, OWN_FAULT))
-        return Ending("completed", finish_reason=work.result())
+        finished = work.result() or Finished(None)
+        return Ending("completed", finish_reason=finished.reason, finish_word=finished.raw)
 
     def _figures(self, work: Work, ending: Ending) -> list[Event]:
         """What comes between the last delta and the record; nothing for a failure without output."""

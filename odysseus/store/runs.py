@@ -61,6 +61,7 @@ class Unfinished:
     endpoint_id: str
     model: str
     started_at: float
+    last_at: float
     text: str
     thinking: str
 
@@ -99,14 +100,15 @@ class RunStore:
 
     async def checkpoint(self, pieces: Sequence[Piece]) -> None:
         """Store what the going runs have said since the last time."""
-        rows = [(piece.run_id, "text", piece.text) for piece in pieces if piece.text]
-        rows += [(piece.run_id, "thinking", piece.thinking) for piece in pieces if piece.thinking]
+        now = self._clock.wall()
+        rows = [(piece.run_id, "text", piece.text, now) for piece in pieces if piece.text]
+        rows += [(piece.run_id, "thinking", piece.thinking, now) for piece in pieces if piece.thinking]
 
         async def work(db: Connection) -> None:
             # A run may have ended, or its session been deleted, while this waited for its turn.
             await db.executemany(
-                """INSERT INTO run_text (run_id, kind, piece)
-                   SELECT ?1, ?2, ?3 WHERE EXISTS (SELECT 1 FROM runs WHERE run_id = ?1 AND status = 'running')""",
+                """INSERT INTO run_text (run_id, kind, piece, at)
+                   SELECT ?1, ?2, ?3, ?4 WHERE EXISTS (SELECT 1 FROM runs WHERE run_id = ?1 AND status = 'running')""",
                 rows,
             )
 
@@ -124,7 +126,8 @@ class RunStore:
         """Runs that were going when the last process died."""
         rows = await self._db.read(
             """SELECT r.record_id, r.run_id, r.session_id, r.user_message_id, r.mode, s.endpoint_id, s.model,
-                      r.started_at
+                      r.started_at,
+                      (SELECT coalesce(max(at), r.started_at) FROM run_text WHERE run_id = r.run_id) AS last_at
                FROM runs r JOIN sessions s ON s.id = r.session_id WHERE r.status = 'running' ORDER BY r.record_id"""
         )
         return [

@@ -66,7 +66,19 @@ def _explain(error: str) -> str:
     if missing := re.search(r"missing required field `([^`]+)`", text):
         return f"Field {missing[1]!r} is required."
     name = path.rstrip("`")
+    text = _plain(text)
     return f"Field {name!r}: {text[:1].lower() + text[1:]}." if name else f"{text}."
+
+
+def _plain(text: str) -> str:
+    """msgspec's words without its types."""
+    if limit := re.search(r"`str` of length <= (\d+)", text):
+        return f"it may have at most {int(limit[1]):,} characters"
+    if limit := re.search(r"of length >= (\d+)", text):
+        return "it may not be empty"
+    if value := re.search(r"[Ii]nvalid enum value (.+)", text):
+        return f"there is no {value[1]}"
+    return text
 
 
 def list_field(fields: Mapping[str, Any], name: str) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Annotated, Any
 
@@ -124,9 +125,17 @@ def message_json(message: Message, html: str) -> dict[str, Any]:
         "role": message.role,
         "content": message.content,
         "html": html,
-        "metadata": message.metadata,
+        "metadata": _metadata(message),
         "created_at": iso(message.created_at),
     }
+
+
+def _metadata(message: Message) -> Mapping[str, Any]:
+    """The stored metadata, with the record's `partial`, which is the message's own text."""
+    if message.role == "user" or "status" not in message.metadata:
+        return message.metadata
+    whole = message.metadata["status"] == "completed"
+    return {**message.metadata, "partial": None if whole else message.content}
 
 
 def _render_all(messages: Any) -> list[str]:

@@ -99,7 +99,7 @@ def test_a_cancel_ends_pip(index: Path, tmp_path: Path, monkeypatch: pytest.Monk
         thread = threading.Thread(target=install)
         thread.start()
         assert server.reached.wait(GUARD_SECONDS)
-        (pip,) = psutil.Process().children()
+        (pip,) = [child for child in psutil.Process().children() if "pip" in child.cmdline()]
         setting.cancel.set()
         thread.join(GUARD_SECONDS)
         assert ended == [Cancelled]

@@ -77,7 +77,6 @@ STATUS_BODIES: list[tuple[int, str, str]] = [
     (502, "<!DOCTYPE html><html><body>secret page</body></html>", "HTTP 502 with an HTML page"),
     (500, "Traceback (most recent call last):\n  File x", "HTTP 500: The endpoint failed inside."),
     (530, "", "HTTP 530: no message"),
-    (301, "", "HTTP 301: Moved Permanently"),
 ]
 
 
@@ -90,6 +89,15 @@ async def test_an_error_status_becomes_its_status_and_a_clean_sentence(
         error = await failure(provider)
     assert (error.status, error.message) == (status, message)
     assert len(upstream.requests) == 1
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_a_redirect_is_not_followed_and_is_told_as_a_fault(upstream: Upstream, status: int) -> None:
+    upstream.reply(b"", status=status, headers={"Location": "/elsewhere"})
+    async with provider_at(upstream.base_url) as provider:
+        error = await failure(provider)
+    assert (error.status, len(upstream.requests)) == (502, 1)
+    assert "Check its base URL" in error.message
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 408, 409, 413, 422, 425, 429, 500, 502, 503, 504, 529])

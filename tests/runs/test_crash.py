@@ -105,6 +105,10 @@ async def test_a_crash_costs_at_most_a_second_of_what_was_shown(upstream: Upstre
             assert (record["status"], record["stop_reason"]) == ("interrupted", "server_restart")
             assert record["run_id"] == run_id
             assert record["message_id"] == message["id"]
+            assert 0 < record["timing"]["total_time"] < 5.0
+            assert record["usage"]["usage_source"] == "estimated"
+            assert record["usage"]["output_tokens"] > 0
+            assert record["frames"] is None
         async with http.get(f"/api/chat/resume/{sessions[0]}") as response:
             assert response.status == 404
         async with http.get("/api/sessions") as response:

@@ -295,3 +295,38 @@ async def finished_runs(server: Server, session: str) -> list[tuple[str, str | N
             if rows and all(row[0] != "running" for row in rows):
                 return [(row[0], row[1]) for row in rows]
             await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("how", ["failed", "stopped"])
+async def test_a_question_that_came_to_nothing_is_not_asked_again(server: Server, upstream: Upstream, how: str) -> None:
+    session = await server.session()
+    await (await server.send(session, "first")).rest()
+    if how == "failed":
+        upstream.reply(b'{"error": "too long"}', status=400, headers={"Content-Type": "application/json"})
+        await (await server.send(session, "far too long")).rest()
+    else:
+        upstream.reply(Hang())
+        stream = await server.send(session, "withdrawn")
+        await upstream.arrived(1)
+        await server.stop(session, stream.run_id)
+    await (await server.send(session, "next")).rest()
+    asked = [message["content"] for message in upstream.requests[-1].json["messages"][1:]]
+    assert asked == ["first", "Hello from the upstream.", "next"]
+
+
+async def test_a_word_for_the_end_that_nobody_knows_is_kept(server: Server, upstream: Upstream) -> None:
+    upstream.reply(text_chunk("ab"), finish("eos"), DONE)
+    stream = await (await server.send(await server.session())).rest()
+    assert (stream.record["finish_reason"], stream.record["finish_word"]) == (None, "eos")
+
+
+async def test_a_stopped_answer_has_its_estimated_cost(upstream: Upstream, tmp_path: Path) -> None:
+    config = upstream_config(upstream.base_url, **{'prices."fake-model"': {"input": 10.0, "output": 100.0}})
+    async with serving(config, tmp_path) as server:
+        upstream.reply(text_chunk("word " * 100), Hang())
+        session = await server.session()
+        stream = await (await server.send(session)).until_text("word")
+        await server.stop(session, stream.run_id)
+        usage = (await stream.rest()).record["usage"]
+    assert usage["usage_source"] == "estimated"
+    assert usage["cost"] > 0.01

@@ -48,7 +48,8 @@ CREATE TABLE run_text (
     number INTEGER PRIMARY KEY,
     run_id TEXT NOT NULL REFERENCES runs (run_id) ON DELETE CASCADE,
     kind   TEXT NOT NULL CHECK (kind IN ('text', 'thinking')),
-    piece  TEXT NOT NULL
+    piece  TEXT NOT NULL,
+    at     REAL NOT NULL
 );
 
 CREATE INDEX run_text_of_run ON run_text (run_id);
