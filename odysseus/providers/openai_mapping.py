@@ -88,9 +88,10 @@ def usual_delta(data: bytes, model: str | None) -> TextDelta | ReasoningDelta | 
     """The piece of text in a usual record of this model; None for any other record. The fast way past `to_chunks`."""
     try:
         body = _decode_usual(data)
-        delta = body.choices[0].delta
-    except (msgspec.MsgspecError, IndexError):
+        (choice,) = body.choices
+    except (msgspec.MsgspecError, ValueError):
         return None
+    delta = choice.delta
     text, reasoning = delta.content, delta.reasoning_content or delta.reasoning
     piece = text or reasoning
     if not piece or (text and reasoning) or "\0" in piece or body.model != model:
@@ -133,8 +134,13 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def _first_choice(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    choices = body.get("choices")
-    return _mapping(choices[0]) if isinstance(choices, list) and choices else {}
+    """The choice that was asked for: the one with index 0, wherever it stands; the first where none says so."""
+    choices = [choice for choice in _sequence(body.get("choices")) if isinstance(choice, Mapping)]
+    return next((choice for choice in choices if choice.get("index") == 0), choices[0] if choices else {})
+
+
+def _sequence(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list) else ()
 
 
 def _answered_by(body: Mapping[str, Any]) -> list[Chunk]:

@@ -142,6 +142,11 @@ def test_a_record_that_says_nothing_changes_nothing(nothing: Any) -> None:
     assert (played.text, played.finished, played.failure) == ("ab", ENDED, None)
 
 
+def test_only_the_choice_that_was_asked_for_is_read() -> None:
+    two = frame({"choices": [{"index": 1, "delta": {"content": "other"}}, {"index": 0, "delta": {"content": "ok"}}]})
+    assert play_all(two + two + STOP).text == "okok"
+
+
 FINISHES: list[tuple[str | None, str | None]] = [
     ("stop", "stop"), ("length", "length"), ("max_tokens", "length"), ("tool_calls", "stop"), ("STOP", "stop"),
     ("function_call", "stop"), ("content_filter", "content_filter"), ("eos", None), ("abort", None),
