@@ -35,9 +35,9 @@ def build_prompt(
 
 
 def _today(clock: UserClock | None, now: float) -> str:
-    """The user's date, to the day only, so that the prompt's beginning stays the same and caches hit."""
+    """The user's clock, to the hour only, so that the prompt's beginning stays the same for a while and caches hit."""
     if clock is None:
         return ""
     local = datetime.fromtimestamp(now, UTC) + timedelta(minutes=clock.offset_minutes)
     zone = f" ({clock.name})" if clock.name else ""
-    return f"Today is {local:%A, %Y-%m-%d}{zone}."
+    return f"For the user{zone} it is {local:%A, %Y-%m-%d, about %H:00}."

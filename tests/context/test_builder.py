@@ -52,21 +52,21 @@ def test_roles_are_always_in_turn_and_no_word_is_lost(seed: int) -> None:
 @pytest.mark.parametrize(
     ("offset", "name", "line"),
     [
-        (0, "", "Today is Thursday, 2026-01-01."),
-        (720, "Pacific/Auckland", "Today is Friday, 2026-01-02 (Pacific/Auckland)."),
-        (-721, "", "Today is Wednesday, 2025-12-31."),
-        (330, "Asia/Kolkata", "Today is Thursday, 2026-01-01 (Asia/Kolkata)."),
+        (0, "", "For the user it is Thursday, 2026-01-01, about 12:00."),
+        (720, "Pacific/Auckland", "For the user (Pacific/Auckland) it is Friday, 2026-01-02, about 00:00."),
+        (-721, "", "For the user it is Wednesday, 2025-12-31, about 23:00."),
+        (330, "Asia/Kolkata", "For the user (Asia/Kolkata) it is Thursday, 2026-01-01, about 17:00."),
     ],
 )
-def test_the_users_day_ends_the_system_text(offset: int, name: str, line: str) -> None:
+def test_the_users_clock_ends_the_system_text(offset: int, name: str, line: str) -> None:
     clock = UserClock(offset, name)
     assert build_prompt("s", [], clock, NOON) == (ChatMessage("system", f"s\n\n{line}"),)
     assert build_prompt("", [], clock, NOON) == (ChatMessage("system", line),)
 
 
-def test_the_beginning_stays_the_same_within_a_day_so_that_caches_hit() -> None:
+def test_the_beginning_stays_the_same_within_an_hour_so_that_caches_hit() -> None:
     clock = UserClock(0)
-    assert build_prompt("s", [], clock, NOON) == build_prompt("s", [], clock, NOON + 11 * 3600)
+    assert build_prompt("s", [], clock, NOON) == build_prompt("s", [], clock, NOON + 3599)
 
 
 @pytest.mark.parametrize(
