@@ -122,7 +122,7 @@ def fetch_url(job: Job, url: str) -> None:
             _download(job, url)
             return
         except (OSError, http.client.HTTPException) as error:
-            logger.info("the download broke off: %r", error)
+            logger.debug("the download broke off: %r", error)
             idle_tries = 0 if job.received > last else idle_tries + 1
             last = job.received
             if last == first or idle_tries == _TRIES_WITHOUT_PROGRESS:
