@@ -6,7 +6,7 @@ import { readAddress } from "./core/route.js";
 import { refreshSessions } from "./core/sessions.js";
 import { state } from "./core/state.js";
 import { hearTabs } from "./core/tabs.js";
-import { startComposer } from "./views/composer.js";
+import { rewrite, startComposer } from "./views/composer.js";
 import { openEndpoints, startEndpoints } from "./views/endpoints.js";
 import { startFrame } from "./views/frame.js";
 import { startMissing } from "./views/missing.js";
@@ -55,7 +55,7 @@ function onNews(news) {
 startFrame();
 startSessions();
 startSearch();
-startTranscript();
+startTranscript(rewrite);
 startComposer(followAnswer);
 startStatus();
 startPicker(openEndpoints);

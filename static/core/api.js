@@ -97,6 +97,9 @@ export const exportAddress = (id, format) => `${session(id)}/export?fmt=${format
 export const history = (id, limit, before = null) =>
   call("GET", `/api/history/${encodeURIComponent(id)}?limit=${limit}${before ? `&before=${encodeURIComponent(before)}` : ""}`);
 
+/** @type {(id: string, messages: string[]) => Promise<unknown>} */
+export const deleteMessages = (id, messages) => call("POST", `${session(id)}/delete-messages`, { msg_ids: messages });
+
 /** @type {(query: string, signal?: AbortSignal) => Promise<SearchHit[]>} */
 export const search = (query, signal) => call("GET", `/api/search?q=${encodeURIComponent(query)}`, undefined, signal);
 

@@ -4,7 +4,7 @@
 
 import { newLive } from "./answer.js";
 import * as api from "./api.js";
-import { keepDraft } from "./drafts.js";
+import { forgetDraft, keepDraft } from "./drafts.js";
 import { Follower } from "./follow.js";
 import { fromStored, mergePage } from "./history.js";
 import { currentRoute, isModelMissing } from "./models.js";
@@ -121,9 +121,10 @@ async function reach(chat, id) {
  * breaks before the answer's first byte, the server is asked whether it has it.
  *
  * @param {string} text
+ * @param {() => Promise<void>} [prepare]  done when nothing stands in the way any more; it may throw ApiError
  * @returns {Promise<boolean>}
  */
-export async function sendMessage(text) {
+export async function sendMessage(text, prepare) {
   const { chat } = state;
   if (chat.sending || isLive() || !text.trim()) return false;
   chat.sending = true;
@@ -136,6 +137,7 @@ export async function sendMessage(text) {
       set({ alert: "Install the embedded model or add an endpoint first. Your message is kept." });
       return false;
     }
+    await prepare?.();
     const session = chat.session ?? (await createSession(chat, text));
     const response = await api.send(session, text, currentRoute());
     accept(chat, session, text, response);
@@ -173,7 +175,7 @@ async function createSession(chat, draft) {
  * @param {Response} response
  */
 function accept(chat, session, text, response) {
-  keepDraft(session, "");
+  forgetDraft(session, text);
   tellTabs({ kind: "run", session });
   if (!isOpen(chat)) return void response.body?.cancel();
   chat.messages.push({ key: `new-${(keys += 1)}`, id: null, role: "user", content: text, html: null, metadata: null, live: null });
@@ -196,7 +198,7 @@ async function arrived(chat, text) {
     if (error instanceof api.ApiError) return false;
     throw error;
   }
-  keepDraft(chat.session, "");
+  forgetDraft(chat.session, text);
   chat.sending = false;
   await load(chat);
   return true;
@@ -245,7 +247,8 @@ function finish(chat, live) {
   tell("chat", "live");
   tellTabs({ kind: "run", session: live.session });
   void refreshSessions();
-  if (record?.stop_reason === "replaced") void load(chat); // another tab has sent the next message
+  const replaced = record?.stop_reason === "replaced"; // another tab has sent the next message
+  if (replaced || !question?.id) void load(chat);
 }
 
 /**

@@ -26,6 +26,13 @@ export function h(tag, props = {}, ...children) {
 }
 
 /**
+ * @param {string} text
+ * @param {() => void} onClick
+ * @param {string} [kind]
+ */
+export const smallButton = (text, onClick, kind = "") => h("button", { type: "button", class: `button small ${kind}`, onclick: onClick }, text);
+
+/**
  * The element with this id, of this class.
  *
  * @template {HTMLElement} T

@@ -28,3 +28,13 @@ export function keepDraft(session, text) {
     console.warn("The draft cannot be kept.", error);
   }
 }
+
+/**
+ * Forget a draft that was sent. Another text in its place stays.
+ *
+ * @param {string} session
+ * @param {string} sent
+ */
+export function forgetDraft(session, sent) {
+  if (readDraft(session) === sent) keepDraft(session, "");
+}

@@ -26,5 +26,6 @@ export function mergePage(chat, page) {
   });
   const start = chat.messages.findIndex((message) => message.id !== null && message.id === fresh[0]?.id);
   if (start < 0) chat.hasMore = page.has_more_before;
-  chat.messages = [...chat.messages.slice(0, Math.max(start, 0)), ...fresh];
+  const before = page.has_more_before ? chat.messages.slice(0, Math.max(start, 0)) : []; // the rest may have been deleted
+  chat.messages = [...before, ...fresh];
 }

@@ -46,6 +46,17 @@ export function outcome(record, error = null) {
 }
 
 /**
+ * Whether a run ended before it had said all, so that it may be worth asking again.
+ *
+ * @param {Terminal | null} record
+ * @param {Failure | null} [error]
+ */
+export function endedEarly(record, error = null) {
+  if (record?.status) return record.status !== "completed";
+  return Boolean(record?.failure ?? error ?? record?.stopped);
+}
+
+/**
  * Who answered in place of whom, and why; empty when nobody had to.
  *
  * @param {Fallback | null | undefined} fallback

@@ -26,6 +26,18 @@ function setDraft(text) {
   drawButtons();
 }
 
+/**
+ * Put the text of a question that was taken back before what is in the field, and go there.
+ *
+ * @param {string} text
+ */
+export function rewrite(text) {
+  setDraft([text, area.value].filter((part) => part.trim()).join("\n\n"));
+  keepDraft(state.chat.session, area.value);
+  area.focus();
+  area.setSelectionRange(text.length, text.length);
+}
+
 function drawButtons() {
   const { chat } = state;
   const live = isLive();

@@ -3,7 +3,7 @@
 /** @import { Endpoint, FoundServer } from "../core/types.js" */
 
 import * as api from "../core/api.js";
-import { byId, h, setText } from "../core/dom.js";
+import { byId, h, setText, smallButton as small } from "../core/dom.js";
 import { addEndpoint, removeEndpoint } from "../core/models.js";
 
 const dialog = byId("endpoints", HTMLDialogElement);
@@ -66,13 +66,6 @@ function row(endpoint) {
   if (endpoint.removable) offer();
   return h("li", {}, about, actions);
 }
-
-/**
- * @param {string} text
- * @param {() => void} onClick
- * @param {string} [kind]
- */
-const small = (text, onClick, kind = "") => h("button", { type: "button", class: `button small ${kind}`, onclick: onClick }, text);
 
 /** @param {Endpoint} endpoint */
 async function remove(endpoint) {

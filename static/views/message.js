@@ -2,20 +2,23 @@
 
 /** @import { Row } from "../core/dom.js" */
 /** @import { Message } from "../core/types.js" */
+/** @import { Deeds } from "./foot.js" */
 
-import { copyButton } from "../core/clipboard.js";
 import { h, setText } from "../core/dom.js";
-import { figures, outcome, standIn } from "../core/words.js";
+import { hasQuestion } from "../core/turns.js";
+import { endedEarly, figures, outcome, standIn } from "../core/words.js";
 import { BlockList } from "./blocks.js";
+import { createFoot } from "./foot.js";
 import { createReasoning } from "./reasoning.js";
 
 /**
  * @param {Message} message
+ * @param {Deeds} deeds
  * @param {() => void} onToggle  the reader opened something: the view should stay where it is
  * @returns {Row<Message>}
  */
-export function createMessage(message, onToggle) {
-  return message.role === "user" ? createQuestion() : createAnswer(onToggle);
+export function createMessage(message, deeds, onToggle) {
+  return message.role === "user" ? createQuestion(message, deeds) : createAnswer(message, deeds, onToggle);
 }
 
 /** The line that says how a run ended. Hidden while there is nothing to say. */
@@ -32,27 +35,34 @@ function createOutcome() {
   };
 }
 
-/** @returns {Row<Message>} */
-function createQuestion() {
-  let content = "";
+/**
+ * @param {Message} message
+ * @param {Deeds} deeds
+ * @returns {Row<Message>}
+ */
+function createQuestion(message, deeds) {
   const text = h("div", { class: "bubble", dir: "auto" });
   const ending = createOutcome();
-  const foot = h("div", { class: "foot" }, copyButton("Copy message", () => content));
+  const foot = createFoot("message", () => message.content, (deed) => deeds[deed](message));
   return {
-    node: h("article", { class: "message question", "aria-label": "You" }, text, foot, ending.node),
-    update(message) {
-      content = message.content;
+    node: h("article", { class: "message question", "aria-label": "You" }, text, ending.node, foot.node),
+    update(now) {
+      message = now;
+      const { content, metadata, id } = message;
       setText(text, content);
-      ending.draw(message.metadata ? outcome(message.metadata) : { text: "", tone: "quiet" });
+      ending.draw(metadata ? outcome(metadata) : { text: "", tone: "quiet" });
+      foot.draw({ figures: "", text: true, ways: id !== null && endedEarly(metadata), stored: id !== null });
     },
   };
 }
 
 /**
+ * @param {Message} message
+ * @param {Deeds} deeds
  * @param {() => void} onToggle
  * @returns {Row<Message>}
  */
-function createAnswer(onToggle) {
+function createAnswer(message, deeds, onToggle) {
   let content = "";
   let stored = "";
   const label = h("p", { class: "label model" });
@@ -61,15 +71,15 @@ function createAnswer(onToggle) {
   const blocks = new BlockList();
   const waiting = h("div", { class: "waiting", "aria-hidden": "true" }, h("i"), h("i"), h("i"));
   const ending = createOutcome();
-  const numbers = h("span", { class: "figures" });
-  const foot = h("div", { class: "foot" }, numbers, copyButton("Copy answer", () => content));
-  const body = [label, fallback, reasoning.node, blocks.node, waiting, ending.node, foot];
+  const foot = createFoot("answer", () => content, (deed) => deeds[deed](message));
+  const body = [label, fallback, reasoning.node, blocks.node, waiting, ending.node, foot.node];
   const node = h("article", { class: "message answer", "aria-label": "Answer" }, ...body);
 
   return {
     node,
-    update(message) {
-      const { live, metadata } = message;
+    update(now) {
+      message = now;
+      const { live, metadata, id } = message;
       const running = live !== null && !live.ended;
       content = live?.text || message.content;
       setText(label, metadata?.model || live?.model || "");
@@ -79,9 +89,12 @@ function createAnswer(onToggle) {
       if (live) blocks.draw(live.blocks);
       else if (message.html !== null && message.html !== stored) blocks.showStored((stored = message.html));
       waiting.hidden = !running || live.blocks.length > 0;
-      ending.draw(running ? { text: "", tone: "quiet" } : outcome(metadata ?? live?.terminal ?? null, live?.error ?? null));
-      setText(numbers, running ? "" : figures(live?.metrics ?? null, metadata));
-      foot.hidden = running || (!content && !numbers.textContent);
+      foot.node.hidden = running;
+      if (running) return ending.draw({ text: "", tone: "quiet" });
+      const record = metadata ?? live?.terminal ?? null;
+      ending.draw(outcome(record, live?.error ?? null));
+      const ways = endedEarly(record, live?.error ?? null) && hasQuestion(message);
+      foot.draw({ figures: figures(live?.metrics ?? null, metadata), text: content !== "", ways, stored: id !== null });
     },
   };
 }

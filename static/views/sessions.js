@@ -4,7 +4,7 @@
 /** @import { Session } from "../core/types.js" */
 
 import { exportAddress } from "../core/api.js";
-import { byId, h, reconcile, setText } from "../core/dom.js";
+import { byId, h, reconcile, setText, smallButton as small } from "../core/dom.js";
 import { icon } from "../core/icons.js";
 import { addressOf } from "../core/route.js";
 import { deleteSession, renameSession } from "../core/sessions.js";
@@ -128,13 +128,6 @@ function renameField(session, onDone) {
   });
   return row;
 }
-
-/**
- * @param {string} text
- * @param {() => void} onClick
- * @param {string} [kind]
- */
-const small = (text, onClick, kind = "") => h("button", { type: "button", class: `button small ${kind}`, onclick: onClick }, text);
 
 /** @param {string} id */
 async function remove(id) {

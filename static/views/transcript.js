@@ -2,17 +2,20 @@
 
 /** @import { Row } from "../core/dom.js" */
 /** @import { Chat, Message } from "../core/types.js" */
+/** @import { Deeds } from "./foot.js" */
 
 import { loadEarlier, syncChat } from "../core/chat.js";
 import { byId, h, reconcile } from "../core/dom.js";
 import { ScrollKeeper } from "../core/scroll.js";
 import { isLive, state, watch } from "../core/state.js";
+import { askAgain, deleteMessage, takeBack } from "../core/turns.js";
 import { createMessage } from "./message.js";
 
 const EARLIER_AT = 240;
 
 const area = byId("scroller", HTMLElement);
 const log = byId("log", HTMLElement);
+const composer = byId("message", HTMLTextAreaElement);
 const earlier = byId("earlier", HTMLButtonElement);
 const latest = byId("latest", HTMLButtonElement);
 const problem = byId("problem", HTMLElement);
@@ -27,8 +30,34 @@ const keeper = new ScrollKeeper(area, byId("thread", HTMLElement), (following) =
   latest.hidden = following;
 });
 
+/** @type {(text: string) => void} */
+let rewrite = () => undefined;
+
+/** A button that is gone takes the focus with it; the messages are the place to go on from. */
+function keepFocus() {
+  if (document.activeElement === document.body) (area.checkVisibility() ? area : composer).focus({ preventScroll: true });
+}
+
+/** @type {Deeds} */
+const deeds = {
+  async again(message) {
+    const sent = askAgain(message, rewrite);
+    keeper.toEnd();
+    if (await sent) keeper.toEnd();
+    keepFocus();
+  },
+  async edit(message) {
+    const text = await takeBack(message);
+    if (text) rewrite(text);
+  },
+  async remove(message) {
+    await deleteMessage(message);
+    keepFocus();
+  },
+};
+
 /** @param {Message} message */
-const create = (message) => createMessage(message, () => keeper.release());
+const create = (message) => createMessage(message, deeds, () => keeper.release());
 
 /** Draw the messages. A chat that has just been opened starts from an empty log and at its end. */
 function drawMessages() {
@@ -61,6 +90,7 @@ function drawSurroundings(chat) {
     h("button", { type: "button", class: "button", onclick: () => void syncChat() }, "Try again"),
   );
   log.setAttribute("aria-busy", String(isLive() || chat.phase === "loading"));
+  log.dataset.fixed = String(isLive() || chat.sending);
 }
 
 /**
@@ -95,7 +125,9 @@ function drawLive() {
   if (message && shown === state.chat) rows.get(message.key)?.update(message);
 }
 
-export function startTranscript() {
+/** @param {(text: string) => void} onRewrite  gets the text of a question that was taken back */
+export function startTranscript(onRewrite) {
+  rewrite = onRewrite;
   watch(["chat"], drawMessages);
   watch(["live"], drawLiveSoon);
   document.addEventListener("visibilitychange", drawLiveSoon);
