@@ -7,11 +7,30 @@ const side = byId("side", HTMLElement);
 const scrim = byId("scrim", HTMLElement);
 const menu = byId("menu", HTMLButtonElement);
 const title = byId("title", HTMLElement);
+const main = byId("main", HTMLElement);
+const skip = byId("skip", HTMLAnchorElement);
 
-/** @param {boolean} open */
+const isOpen = () => document.body.dataset.drawer === "open";
+
+/**
+ * Open or close the drawer. While it is open nothing else can be reached.
+ *
+ * @param {boolean} open
+ */
 function setDrawer(open) {
   document.body.dataset.drawer = open ? "open" : "closed";
   menu.setAttribute("aria-expanded", String(open));
+  for (const rest of [skip, main]) rest.inert = open;
+}
+
+function openDrawer() {
+  setDrawer(true);
+  side.querySelector("a")?.focus({ preventScroll: true });
+}
+
+function leaveDrawer() {
+  setDrawer(false);
+  menu.focus();
 }
 
 function drawTitle() {
@@ -22,23 +41,20 @@ function drawTitle() {
 
 export function startFrame() {
   watch(["chat", "sessions"], drawTitle);
-  menu.addEventListener("click", () => {
-    setDrawer(true);
-    side.querySelector("a")?.focus();
-  });
-  scrim.addEventListener("click", () => setDrawer(false));
+  menu.addEventListener("click", openDrawer);
+  scrim.addEventListener("click", leaveDrawer);
+  matchMedia("(max-width: 760px)").addEventListener("change", () => setDrawer(false));
   addEventListener("hashchange", () => setDrawer(false));
-  byId("skip", HTMLAnchorElement).addEventListener("click", (event) => {
+  skip.addEventListener("click", (event) => {
     event.preventDefault(); // the address names the chat, not a place on the page
     byId("message", HTMLTextAreaElement).focus();
   });
   side.addEventListener("click", (event) => {
     if (event.target instanceof Element && event.target.closest("a[href^='#']")) setDrawer(false);
   });
-  side.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape" || event.defaultPrevented || document.body.dataset.drawer !== "open") return;
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || event.defaultPrevented || !isOpen()) return;
     event.preventDefault();
-    setDrawer(false);
-    menu.focus();
+    leaveDrawer();
   });
 }

@@ -122,6 +122,34 @@ async def test_the_drawer_opens_and_closes_on_a_phone(browser: Browser, program:
         await expect(side).not_to_be_in_viewport()
 
 
+async def _focus(tab: Tab) -> bool:
+    """Whether the focus is inside the drawer."""
+    return bool(await tab.js("document.querySelector('#side').contains(document.activeElement)"))
+
+
+async def test_the_drawer_keeps_the_focus_until_it_is_left(
+    browser: Browser, program: Program, upstream: Upstream
+) -> None:
+    async with seated(browser, program.url, upstream, viewport={"width": 640, "height": 400}) as seat:
+        tab = await seat.tab()
+        await tab.ask("A chat at twice the size")
+        menu = tab.page.get_by_role("button", name="Show chats")
+        await menu.focus()
+        await tab.page.keyboard.press("Enter")
+        assert await _focus(tab)
+        assert await tab.js("document.querySelector('#main').inert")
+        for _ in range(12):
+            await tab.page.keyboard.press("Tab")
+            assert await _focus(tab) or await tab.js("document.activeElement === document.body")
+        await tab.page.keyboard.press("Escape")
+        await expect(tab.page.locator("body")).to_have_attribute("data-drawer", "closed")
+        await expect(menu).to_be_focused()
+        await tab.page.keyboard.press("Enter")
+        await tab.page.set_viewport_size({"width": 1280, "height": 800})
+        await tab.field.click()
+        await expect(tab.field).to_be_focused()
+
+
 async def test_everything_loads_from_this_server_and_is_small(
     browser: Browser, program: Program, upstream: Upstream
 ) -> None:
