@@ -125,12 +125,26 @@ function drawLive() {
   if (message && shown === state.chat) rows.get(message.key)?.update(message);
 }
 
+/**
+ * End goes to the latest and follows from then on, wherever the focus is, unless the key moves in a text or in another place.
+ *
+ * @param {KeyboardEvent} event
+ */
+function goToEnd(event) {
+  if (event.key !== "End" || event.shiftKey || event.altKey || event.defaultPrevented || !(event.target instanceof Element)) return;
+  const text = event.target.closest("textarea, input");
+  if (event.target.closest("nav, dialog") || (text && (text !== composer || composer.value))) return;
+  event.preventDefault(); // the browser's own movement is slow, and the end moves on meanwhile
+  keeper.toEnd();
+}
+
 /** @param {(text: string) => void} onRewrite  gets the text of a question that was taken back */
 export function startTranscript(onRewrite) {
   rewrite = onRewrite;
   watch(["chat"], drawMessages);
   watch(["live"], drawLiveSoon);
   document.addEventListener("visibilitychange", drawLiveSoon);
+  document.addEventListener("keydown", goToEnd);
   area.addEventListener("scroll", () => area.scrollTop < EARLIER_AT && state.chat.hasMore && void loadEarlier(), { passive: true });
   earlier.addEventListener("click", () => void loadEarlier());
   latest.addEventListener("click", () => keeper.toEnd());

@@ -74,6 +74,21 @@ async def test_scrolling_down_to_the_end_follows_again(seat: Seat) -> None:
     await tab.until(f"{FROM_END} <= 1")
 
 
+@pytest.mark.parametrize(("place", "key"), [("#scroller", "End"), ("#message", "Control+End")])
+async def test_the_end_key_follows_again_wherever_the_focus_is(seat: Seat, place: str, key: str) -> None:
+    gate = asyncio.Event()
+    tab = await _streaming(seat, gate)
+    await tab.page.mouse.wheel(0, -300)
+    await expect(tab.page.locator("#latest")).to_be_visible()
+    await tab.page.locator(place).focus()
+    await tab.page.keyboard.press(key)
+    await expect(tab.page.locator("#latest")).to_be_hidden()
+    gate.set()
+    await tab.is_done()
+    await expect(tab.text.locator(".block")).to_have_count(30)
+    await tab.until(f"{FROM_END} <= 1")
+
+
 async def test_opening_the_reasoning_does_not_throw_the_reader_to_the_end(seat: Seat) -> None:
     gate = asyncio.Event()
     thought = b"".join(reasoning_chunk(f"Thought {number}\n") for number in range(60))
