@@ -72,7 +72,11 @@ function createRow(first) {
   };
   const rename = () => {
     toggle(false);
-    node.firstElementChild?.replaceWith(renameField(session, (row) => row.replaceWith(h("div", { class: "row" }, link, more))));
+    const putBack = (/** @type {HTMLElement} */ row, /** @type {boolean} */ byKey) => {
+      row.replaceWith(h("div", { class: "row" }, link, more));
+      if (byKey) link.focus();
+    };
+    node.firstElementChild?.replaceWith(renameField(session, putBack));
     node.querySelector("input")?.select();
   };
   node.addEventListener("keydown", (event) => {
@@ -102,24 +106,24 @@ function createRow(first) {
  * A field in place of the row. Enter and leaving it rename, Escape does not.
  *
  * @param {Session} session
- * @param {(row: HTMLElement) => void} onDone
+ * @param {(row: HTMLElement, byKey: boolean) => void} onDone  `byKey`: it was left with a key, and not for another place
  */
 function renameField(session, onDone) {
-  const input = h("input", { class: "field", value: session.name, "aria-label": "New name", maxlength: 200, dir: "auto" });
+  const input = h("input", { class: "field", value: session.name, "aria-label": "New name", maxlength: 120, dir: "auto" });
   const row = h("form", { class: "row" }, input);
   let done = false;
-  const finish = (/** @type {boolean} */ keep) => {
+  const finish = (/** @type {boolean} */ keep, byKey = true) => {
     if (done) return;
     done = true;
     const name = input.value.trim();
-    onDone(row);
+    onDone(row, byKey);
     if (keep && name && name !== session.name) void renameSession(session.id, name);
   };
   row.addEventListener("submit", (event) => {
     event.preventDefault();
     finish(true);
   });
-  input.addEventListener("blur", () => finish(true));
+  input.addEventListener("blur", () => finish(true, false));
   input.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
     event.preventDefault();

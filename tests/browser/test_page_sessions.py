@@ -55,7 +55,9 @@ async def test_a_chat_is_renamed_in_its_place(seat: Seat) -> None:
     await expect(_row(other, session).locator(".name")).to_have_text("Second <b>name</b>")
     await (await _menu(tab, session)).get_by_role("button", name="Rename").click()
     await tab.page.keyboard.type("Never mind")
+    await expect(tab.page.get_by_label("New name")).to_have_attribute("maxlength", "120")
     await tab.page.keyboard.press("Escape")
+    await expect(row.locator(".row a")).to_be_focused()
     await tab.page.reload()
     await expect(row.locator(".name")).to_have_text("Second <b>name</b>")
 
