@@ -1,10 +1,11 @@
 /** Starts the page: the views, the address, other tabs, and what happens when the tab is hidden or shown. */
 
 import { openChat, pauseChat, syncChat } from "./core/chat.js";
-import { refreshModels, watchInstall } from "./core/models.js";
+import { readChoice } from "./core/choice.js";
+import { joinInstall, refreshModels, watchInstall } from "./core/models.js";
 import { readAddress } from "./core/route.js";
 import { refreshSessions } from "./core/sessions.js";
-import { state } from "./core/state.js";
+import { set, state } from "./core/state.js";
 import { hearTabs } from "./core/tabs.js";
 import { rewrite, startComposer } from "./views/composer.js";
 import { openEndpoints, startEndpoints } from "./views/endpoints.js";
@@ -35,6 +36,7 @@ function lookAgain() {
   looking = setTimeout(() => {
     void syncChat();
     void refreshSessions();
+    void joinInstall();
   }, LOOK_MS);
 }
 
@@ -68,6 +70,7 @@ addEventListener("focus", lookAgain);
 addEventListener("online", lookAgain);
 hearTabs(onNews);
 
+set({ choice: readChoice() });
 openAddress();
 void refreshSessions();
 void refreshModels().then(watchInstall);

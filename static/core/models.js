@@ -3,6 +3,7 @@
 /** @import { ModelItem, Route } from "./types.js" */
 
 import * as api from "./api.js";
+import { keepChoice } from "./choice.js";
 import { currentSession, set, state } from "./state.js";
 import { tellTabs } from "./tabs.js";
 
@@ -26,6 +27,12 @@ export async function refreshModels(fresh = false) {
   }
 }
 
+/** The choice kept for new chats, as long as its endpoint is there or nothing is known yet. */
+function choice() {
+  const { choice, models, modelsKnown } = state;
+  return !modelsKnown || models.some((item) => item.endpoint_id === choice?.endpoint_id) ? choice : null;
+}
+
 /**
  * The route the open chat's next message takes, or null before anything is known.
  *
@@ -34,7 +41,7 @@ export async function refreshModels(fresh = false) {
 export function currentRoute() {
   const session = currentSession();
   if (session?.endpoint_id) return { endpoint_id: session.endpoint_id, model: session.model };
-  const route = state.choice ?? state.defaultRoute;
+  const route = choice() ?? state.defaultRoute;
   return route.endpoint_id ? route : null;
 }
 
@@ -67,6 +74,7 @@ export async function isModelMissing() {
 export async function chooseModel(route) {
   const session = currentSession();
   set({ choice: route });
+  keepChoice(route);
   if (!session) return;
   try {
     const changed = await api.patchSession(session.id, route);
@@ -82,9 +90,11 @@ export async function install() {
   set({ alert: "" });
   try {
     await api.startInstall();
+    tellTabs({ kind: "models" });
   } catch (error) {
     if (!(error instanceof api.ApiError)) throw error;
-    return set({ install: { state: "failed", message: error.message } });
+    // 409: it is being installed already, from another tab; that one is watched.
+    if (error.status !== 409) return set({ install: { state: "failed", message: error.message } });
   }
   await watchInstall();
 }
@@ -96,6 +106,13 @@ export async function cancelInstall() {
     report(error);
   }
   await watchInstall();
+}
+
+/** When the chosen model is missing, join its installation, if it was begun elsewhere. */
+export async function joinInstall() {
+  if (currentEndpoint()?.state !== "missing" || state.install.state === "running") return;
+  await watchInstall();
+  if (state.install.state === "done") await refreshModels();
 }
 
 /** Read the installation's progress, again and again while it runs. */
@@ -139,7 +156,10 @@ export async function addEndpoint(fields) {
  */
 export async function removeEndpoint(id) {
   await api.removeEndpoint(id);
-  if (state.choice?.endpoint_id === id) set({ choice: null });
+  if (state.choice?.endpoint_id === id) {
+    set({ choice: null });
+    keepChoice(null);
+  }
   await refreshModels();
   tellTabs({ kind: "models" });
 }

@@ -131,5 +131,9 @@ export function startEndpoints() {
   dialog.addEventListener("click", (event) => {
     if (event.target === dialog) dialog.close(); // the backdrop
   });
-  dialog.addEventListener("close", () => form.reset());
+  dialog.addEventListener("close", () => {
+    form.reset();
+    // What opened it may be gone, when the new endpoint made it needless.
+    if (document.activeElement === document.body) byId("message", HTMLTextAreaElement).focus();
+  });
 }

@@ -5,6 +5,14 @@ import { cancelInstall, currentEndpoint, install } from "../core/models.js";
 import { state, watch } from "../core/state.js";
 import { megabytes } from "../core/words.js";
 
+const STANDARD = "qwen2.5-coder-0.5b";
+
+/** @type {Record<string, string>} */
+const KNOWN = {
+  "qwen2.5-coder-0.5b": "491 MB, Apache-2.0",
+  "smollm2-135m": "98 MB, Apache-2.0",
+};
+
 const box = byId("missing", HTMLElement);
 
 /**
@@ -40,13 +48,21 @@ function drawRunning() {
   box.replaceChildren(running);
 }
 
+/** Size and licence of the model that would be installed, as far as the program names one it knows. */
+function facts() {
+  const route = state.defaultRoute;
+  const configured = route.endpoint_id === currentEndpoint()?.endpoint_id ? route.model : "";
+  const known = KNOWN[state.install.name || configured || STANDARD];
+  return known ? ` (${known})` : "";
+}
+
 /** @param {() => void} openEndpoints */
 function drawChoices(openEndpoints) {
   const failed = state.install.state === "failed";
   const text = failed
     ? `The embedded model could not be installed. ${state.install.message ?? ""}`
     : "The embedded model is not installed yet.";
-  const first = button(failed ? "Try again" : "Install it", () => void install(), "primary");
+  const first = button(failed ? "Try again" : `Install it${facts()}`, () => void install(), "primary");
   const actions = h("div", { class: "actions" }, first, button("Add an endpoint", openEndpoints));
   box.replaceChildren(h("p", {}, text), actions);
 }

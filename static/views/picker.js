@@ -134,7 +134,7 @@ export function startPicker(openEndpoints) {
     if (event.target instanceof Node && !root.contains(event.target)) close(false);
   });
   byId("picker-add", HTMLButtonElement).addEventListener("click", () => {
-    close(false);
+    close(true); // the dialog gives the focus back to what had it before
     openEndpoints();
   });
 }

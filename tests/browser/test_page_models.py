@@ -55,6 +55,32 @@ async def test_the_chosen_model_answers_and_is_remembered(seat: Seat) -> None:
     await expect(tab.page.locator("#picker-name")).to_have_text("other-model")
 
 
+async def test_the_model_of_a_new_chat_is_remembered_while_its_endpoint_exists(seat: Seat) -> None:
+    seat.upstream.models = ("fake-model", "other-model")
+    tab = await seat.tab()
+    name = tab.page.locator("#picker-name")
+    await tab.page.locator("#picker-button").click()
+    await tab.page.get_by_role("button", name="other-model").click()
+    await tab.page.reload()
+    await expect(name).to_have_text("other-model")
+    await tab.ask("With the second one.")
+    assert seat.upstream.requests[-1].json["model"] == "other-model"
+    gone = '{"endpoint_id": "gone", "model": "lost"}'
+    await tab.js("(route) => localStorage.setItem('odysseus.choice', route)", gone)
+    await tab.open()
+    await tab.page.reload()
+    await expect(name).to_have_text("fake-model")
+
+
+async def test_the_dialog_gives_the_focus_back_to_what_opened_it(seat: Seat) -> None:
+    tab = await seat.tab()
+    await tab.page.locator("#picker-button").click()
+    await tab.page.get_by_role("button", name="Endpoints…").click()
+    await expect(tab.page.get_by_role("dialog", name="Endpoints")).to_be_visible()
+    await tab.page.keyboard.press("Escape")
+    await expect(tab.page.locator("#picker-button")).to_be_focused()
+
+
 async def test_escape_closes_the_picker_and_not_the_answer(seat: Seat) -> None:
     tab = await seat.tab()
     await tab.page.locator("#picker-button").click()
@@ -138,7 +164,7 @@ async def test_an_installation_shows_its_progress_and_can_be_cancelled(
         async with first_day(browser, upstream, tmp_path, network) as seat:
             tab = await seat.tab()
             notice = tab.page.locator("#missing")
-            await notice.get_by_role("button", name="Install it").click()
+            await notice.get_by_role("button", name="Install it (491 MB, Apache-2.0)").click()
             await expect(notice.get_by_role("progressbar")).to_be_visible()
             other = await seat.tab()
             await expect(other.page.get_by_role("progressbar")).to_be_visible()
@@ -148,3 +174,26 @@ async def test_an_installation_shows_its_progress_and_can_be_cancelled(
             await expect(other.page.get_by_role("button", name="Install it")).to_be_visible()
             await tab.front()
             await expect(notice.get_by_role("button", name="Install it")).to_be_visible()
+
+
+async def test_an_installation_that_another_browser_began_is_joined(
+    browser: Browser, upstream: Upstream, tmp_path: Path
+) -> None:
+    async def hold(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await release.wait()
+        writer.close()
+
+    release = asyncio.Event()
+    async with await asyncio.start_server(hold, "127.0.0.1", 0) as silent:
+        network = f"http://127.0.0.1:{silent.sockets[0].getsockname()[1]}"
+        async with first_day(browser, upstream, tmp_path, network) as one, seated(browser, one.url, upstream) as two:
+            waiting, watching = await two.tab(), await two.tab()
+            first = await one.tab()
+            await first.page.get_by_role("button", name="Install it").click()
+            await expect(first.page.get_by_role("progressbar")).to_be_visible()
+            await watching.js("dispatchEvent(new Event('focus'))")
+            await expect(watching.page.get_by_role("progressbar")).to_be_visible()
+            await waiting.page.get_by_role("button", name="Install it").click()
+            await expect(waiting.page.get_by_role("progressbar")).to_be_visible()
+            await expect(waiting.page.locator("#missing")).not_to_contain_text("could not")
+            release.set()
