@@ -15,6 +15,7 @@ from typing import Any
 
 import orjson
 from aiohttp import web
+from aiohttp.abc import AbstractStreamWriter
 from aiohttp.http import HttpVersion11
 from aiohttp_sse import EventSourceResponse
 
@@ -33,19 +34,21 @@ class EventStream(EventSourceResponse):
         self._heartbeat = heartbeat
         self._send_seconds = send_timeout
         self._transport: asyncio.Transport | None = None
+        self._writer: AbstractStreamWriter | None = None
+        self._chunked = False
         self._last_write = 0.0
 
     async def prepare(self, request: web.BaseRequest) -> Any:
         """Send the headers."""
         if request.version < HttpVersion11:
             self.force_close()  # without chunks only the closed connection says that the stream is over
-        writer = await super().prepare(request)
+        self._writer = await super().prepare(request)
         self._last_write = time.monotonic()
-        if request.transport is not None:
-            _bound_buffers(request.transport)
-        if request.version >= HttpVersion11:
-            self._transport = request.transport
-        return writer
+        self._chunked = request.version >= HttpVersion11
+        self._transport = request.transport
+        if self._transport is not None:
+            _bound_buffers(self._transport)
+        return self._writer
 
     def push(self, frames: bytes) -> bool:
         """Write frames at once, as a chunk of the response, if everything before them has left; else False."""
@@ -57,19 +60,32 @@ class EventStream(EventSourceResponse):
             or transport.get_write_buffer_size()
         ):
             return False
-        transport.write(b"%x\r\n%b\r\n" % (len(frames), frames))
+        self.write_frames(frames)
+        return True
+
+    def write_frames(self, frames: bytes) -> bool:
+        """Hand frames to the socket, as a chunk of the response; False when there are none.
+
+        Nobody holds them after that but the socket, which a client that does not read then costs. Raises
+        ConnectionResetError when the client is gone.
+        """
+        if not frames:
+            return False
+        if self._transport is None or self._transport.is_closing():
+            raise ConnectionResetError("the client is gone")
+        self._transport.write(b"%x\r\n%b\r\n" % (len(frames), frames) if self._chunked else frames)
         self._last_write = time.monotonic()
         return True
 
-    async def send_frames(self, frames: bytes) -> None:
-        """Write frames and wait until the client has room again.
+    async def drain(self) -> None:
+        """Wait until the client has room again.
 
         Raises ConnectionResetError when it is gone or has not read for the send timeout.
         """
-        self._last_write = time.monotonic()
+        assert self._writer is not None
         try:
             async with asyncio.timeout(self._send_seconds):
-                await self.write(frames)
+                await self._writer.drain()
         except TimeoutError as error:
             self._abort_transport()
             raise ConnectionResetError("the client does not read") from error
@@ -82,7 +98,8 @@ class EventStream(EventSourceResponse):
             if time.monotonic() >= (due := self._last_write + self._heartbeat):
                 count += 1
                 with suppress(ConnectionResetError, RuntimeError):
-                    await self.send_frames(b": heartbeat %d\n\n" % count)
+                    self.write_frames(b": heartbeat %d\n\n" % count)
+                    await self.drain()
                 due = self._last_write + self._heartbeat
 
 
@@ -102,8 +119,8 @@ async def serve(request: web.Request, stream: EventStream, next_bytes: NextBytes
     with suppress(ConnectionResetError):
         await stream.prepare(request)
         async with stream:
-            while data := await next_bytes():
-                await stream.send_frames(data)
+            while stream.write_frames(await next_bytes()):
+                await stream.drain()
                 await asyncio.sleep(0)
         await stream.write_eof()
     return stream
