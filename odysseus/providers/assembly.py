@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from odysseus.errors import ProviderError
 from odysseus.events import ReasoningDelta, TextDelta, UsageReport
 from odysseus.providers.base import AnsweredBy, Chunk, Finished, ProviderState, ToolCall, ToolCallFragment
 from odysseus.providers.reasoning import ThinkSplitter
+from odysseus.providers.text_calls import TextCalls
 from odysseus.providers.tool_calls import ToolCallAssembly, ToolCallDelta
 from odysseus.text import clean_text
 
@@ -23,10 +25,10 @@ class Assembly:
     """Takes an adapter's chunks and gives on what a reader may have now.
 
     `plain` says that text without NUL and lone surrogates may pass by `add`: there is nothing to decide or to join.
-    `tools` are the names on offer.
+    `tools` are the names on offer, `written` those of them that may also be called in the text of the answer.
     """
 
-    def __init__(self, tools: Collection[str] = ()) -> None:
+    def __init__(self, tools: Collection[str] = (), written: Collection[str] = ()) -> None:
         self.plain = False
         self.model: str | None = None
         self.finished: Finished | None = None
@@ -34,6 +36,7 @@ class Assembly:
         self._calls = ToolCallAssembly(tools)
         self._state: dict[str, Any] = {}
         self._splitter = ThinkSplitter()
+        self._written = TextCalls(written)
         self._spoken = False
         self._half = ""
         self._half_kind: type[TextDelta | ReasoningDelta] = TextDelta
@@ -58,20 +61,22 @@ class Assembly:
                 case ProviderState(data):
                     self._state = merge_state(self._state, data)
                 case ToolCall(id, name, arguments, _, state):
-                    given += self._calls.add(None, id, name, arguments, state, opens=True)
+                    given += self._native(self._calls.add(None, id, name, arguments, state, opens=True))
                 case ToolCallFragment(index, id, name, arguments):
-                    given += self._calls.add(index, id, name, arguments)
+                    given += self._native(self._calls.add(index, id, name, arguments))
                 case ToolCallDelta(index, id, name, arguments, state, opens):
-                    given += self._calls.add(index, id, name, arguments, state, opens=opens)
-        self.plain = self._splitter.settled and not self._half
+                    given += self._native(self._calls.add(index, id, name, arguments, state, opens=opens))
+        self.plain = self._splitter.settled and not self._half and self._written.idle
         return given
 
     def flush(self) -> list[Chunk]:
-        """The text that was held back."""
+        """The text that was held back, and the calls that were written in it."""
         left = self._split(self._drop_half()) if self._half else []
-        held = self._splitter.flush()
+        left += self._tell(self._splitter.flush())
+        held, calls = self._written.finish()
         self._spoken = self._spoken or bool(held)
-        return [*left, *held]
+        told = [self._calls.add(None, "", call.name, call.arguments, opens=True) for call in calls]
+        return [*left, *held, *chain.from_iterable(told)]
 
     def end(self, *, whole: bool) -> list[Chunk]:
         """The usage, and of a whole answer before it the state and the calls, after it the end."""
@@ -106,11 +111,22 @@ class Assembly:
         given: list[Chunk] = []
         for delta in deltas:
             if isinstance(delta, ReasoningDelta):
-                given += [*self._splitter.flush(), delta]
+                given += self._tell([*self._splitter.flush(), delta])
             else:
-                given += self._splitter.feed(delta.text)
+                given += self._tell(self._splitter.feed(delta.text))
+        return given
+
+    def _tell(self, deltas: Iterable[TextDelta | ReasoningDelta]) -> list[Chunk]:
+        """What may be given on now: what may become a written call waits."""
+        given: list[Chunk] = [told for delta in deltas for told in self._written.feed(delta)]
         self._spoken = self._spoken or bool(given)
         return given
+
+    def _native(self, told: Iterable[Chunk]) -> list[Chunk]:
+        """The pieces of a native call. With one of those, what is written in the text is no call."""
+        held = self._written.give_up() if self._calls.begun else []
+        self._spoken = self._spoken or bool(held)
+        return [*held, *told]
 
     def _joined(self, delta: TextDelta | ReasoningDelta) -> list[TextDelta | ReasoningDelta]:
         """The delta with clean text; half of a surrogate pair at its end waits for the next delta of its kind."""

@@ -105,7 +105,7 @@ class OpenAIReading:
         self.decoder = SseDecoder()
         self.done = False
         self.failure: ProviderError | None = None
-        self._assembly = Assembly(tools)
+        self._assembly = Assembly(tools, written=tools)
         self._secrets = secrets
         self._source = source
 

@@ -32,6 +32,10 @@ USER = ChatMessage("user", "Hi")
 ASK = ChatRequest("fake-model", (USER,), tools=TOOLS)
 PROFILE = {profile.name: profile for profile in PROFILES}
 OK = ('{"a":1}', '{"b":2}')
+QUOTED = (
+    'Write it like this:\n```\n<tool_call>{"name":"bash","arguments":{"command":"rm -r x"}}</tool_call>\n```\n'
+    'Or `<tool_call>{"name":"bash","arguments":{}}</tool_call>` in a line. Done.'
+)
 CITY, ZONE = '{"city":"Oslo"}', '{"tz":"UTC"}'
 
 
@@ -64,6 +68,7 @@ GOOD: dict[str, Expected] = {
     "think-then-tools": Expected([("h1", "f", OK[0])], reasoning="I need f."),
     "legacy-function-call": Expected([(None, "f", OK[0])]),
     "null-fields": Expected([("n1", "f", OK[0])]),
+    "text-call-quoted": Expected([], QUOTED, reason="stop"),
 }
 # What no vendor's client puts together rightly: our own tolerance for servers that are near the wire.
 NEAR: dict[str, Expected] = {
@@ -78,6 +83,7 @@ NEAR: dict[str, Expected] = {
     "near-duplicate-ids": Expected([("same", "f", OK[0]), ("same-2", "g", OK[1]), ("same-3", "f", '{"a":3}')]),
     "near-late-id": Expected([("late", "f", OK[0])]),
     "near-halves-of-a-pair": Expected([("p1", "f", '{"a":"🚲"}')]),
+    "text-call-tagged": Expected([(None, "read_file", '{"path": "t.txt"}'), (None, "f", OK[0])], "I look it up.\n"),
 }
 OTHERS = ("broken-early-end-in-tool", "broken-error-in-tool", "broken-tools-without-any", "tools-bad-arguments")
 CUT = ("length-in-tool", "length-before-arguments")
