@@ -25,6 +25,7 @@ class Assembly:
     """Takes an adapter's chunks and gives on what a reader may have now.
 
     `plain` says that text without NUL and lone surrogates may pass by `add`: there is nothing to decide or to join.
+    While `watches`, it goes by `pass_on` then, as it may still become a written call.
     `tools` are the names on offer, `written` those of them that may also be called in the text of the answer.
     """
 
@@ -37,6 +38,7 @@ class Assembly:
         self._state: dict[str, Any] = {}
         self._splitter = ThinkSplitter()
         self._written = TextCalls(written)
+        self.watches = not self._written.idle
         self._spoken = False
         self._half = ""
         self._half_kind: type[TextDelta | ReasoningDelta] = TextDelta
@@ -66,8 +68,13 @@ class Assembly:
                     given += self._native(self._calls.add(index, id, name, arguments))
                 case ToolCallDelta(index, id, name, arguments, state, opens):
                     given += self._native(self._calls.add(index, id, name, arguments, state, opens=opens))
-        self.plain = self._splitter.settled and not self._half and self._written.idle
+        self.plain = self._splitter.settled and not self._half
+        self.watches = not self._written.idle
         return given
+
+    def pass_on(self, delta: TextDelta | ReasoningDelta) -> list[Chunk]:
+        """What `add` gives on for this, when `plain`."""
+        return self._tell((delta,))
 
     def flush(self) -> list[Chunk]:
         """The text that was held back, and the calls that were written in it."""

@@ -118,8 +118,11 @@ class OpenAIReading:
         assembly = self._assembly
         for record in records:
             delta = usual_delta(record.data, assembly.model) if assembly.plain and not record.event else None
-            if delta:
+            if delta and not assembly.watches:
                 chunks.append(delta)
+                continue
+            if delta:
+                chunks += assembly.pass_on(delta)
                 continue
             chunks += self._take_unusual(record, last=last)
             if self.done or self.failure:

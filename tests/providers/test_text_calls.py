@@ -311,6 +311,16 @@ def test_on_the_wire_a_call_is_found_and_without_tools_it_is_text(at: int) -> No
     assert (offered.failure, plain.failure) == (None, None)
 
 
+def test_on_the_wire_a_call_is_found_however_the_answer_is_cut_into_records() -> None:
+    whole = f"Word by word.\n```\n{RUN_TAGGED}\n```\n\n{TAGGED}\n{RUN_TAGGED}\n"
+    for size in (1, 3, 8, len(whole)):
+        played = read(
+            OpenAIReading(tools=TOOLS), [body_of(*(whole[at : at + size] for at in range(0, len(whole), size)))]
+        )
+        assert [(call.name, call.arguments) for call in played.calls] == [PATH, COMMAND]
+        assert (played.text, played.failure) == (f"Word by word.\n```\n{RUN_TAGGED}\n```\n\n", None)
+
+
 def test_a_whole_document_may_hold_a_written_call() -> None:
     message = {"role": "assistant", "content": f"So:\n{TAGGED}"}
     reading = OpenAIReading(tools=TOOLS)
@@ -323,9 +333,9 @@ def test_the_fast_way_is_open_without_tools_and_after_a_native_call() -> None:
     plain, offered = Assembly(), Assembly(TOOLS, TOOLS)
     for assembly in (plain, offered):
         assembly.add([TextDelta("Hi")])
-    assert (plain.plain, offered.plain) == (True, False)
+    assert (plain.watches, offered.watches) == (False, True)
     offered.add([NATIVE])
-    assert offered.plain
+    assert (plain.plain, plain.watches) == (offered.plain, offered.watches) == (True, False)
 
 
 def test_halves_of_a_pair_in_a_written_call_are_joined() -> None:
