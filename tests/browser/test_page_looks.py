@@ -150,6 +150,31 @@ async def test_the_drawer_keeps_the_focus_until_it_is_left(
         await expect(tab.field).to_be_focused()
 
 
+async def test_forced_colours_leave_every_box_its_border(
+    browser: Browser, program: Program, upstream: Upstream
+) -> None:
+    async with seated(browser, program.url, upstream, forced_colors="active") as seat:
+        upstream.reply(b'{"error": {"message": "Not allowed."}}', status=400)
+        tab = await seat.tab()
+        await tab.send("Hello?")
+        await expect(tab.page.locator("article.question .outcome")).to_be_visible()
+        for box in (".question .bubble", ".question .outcome", ".row a[aria-current]"):
+            assert await tab.page.locator(box).evaluate("(node) => getComputedStyle(node).borderTopStyle") == "solid", (
+                box
+            )
+
+
+async def test_code_without_a_language_has_no_empty_head(
+    browser: Browser, program: Program, upstream: Upstream
+) -> None:
+    async with seated(browser, program.url, upstream) as seat:
+        upstream.reply(text_chunk("```\nplain\n```\n\n```python\nx = 1\n```\n"), finish(), usage(), DONE)
+        tab = await seat.tab()
+        await tab.ask("Show me both.")
+        heights = await tab.text.locator("pre").evaluate_all("(all) => all.map((node) => node.offsetHeight)")
+        assert heights[0] < heights[1] - 15
+
+
 async def test_everything_loads_from_this_server_and_is_small(
     browser: Browser, program: Program, upstream: Upstream
 ) -> None:
