@@ -80,8 +80,9 @@ const SPEED_FROM = 16;
  * @param {Terminal | null} record
  */
 export function figures(metrics, record) {
-  const usage = { ...record?.usage, ...metrics };
-  const seconds = metrics?.total_time ?? record?.timing?.total_time;
+  // The record comes first: a reload has nothing else, and must say the same.
+  const usage = { ...metrics, ...record?.usage };
+  const seconds = record?.timing?.total_time ?? metrics?.total_time;
   const approx = usage.usage_source === "estimated" ? "about " : "";
   const parts = [
     usage.output_tokens ? `${approx}${count(usage.output_tokens)} tokens` : "",

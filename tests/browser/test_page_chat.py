@@ -45,6 +45,21 @@ async def test_a_reload_shows_the_same_as_the_stream_did(seat: Seat) -> None:
     await expect(tab.answers.locator(".reasoning-text")).to_have_text("Let me think.")
 
 
+async def test_the_figures_are_the_same_after_a_reload(seat: Seat) -> None:
+    gate = asyncio.Event()
+    seat.upstream.reply(text_chunk("One two "), Pause(gate), text_chunk("three."), finish(), usage(), DONE)
+    tab = await seat.tab()
+    await tab.send("Count.")
+    await expect(tab.text).to_have_text("One two")
+    gate.set()
+    await tab.is_done()
+    figures = tab.answers.locator(".figures")
+    await expect(figures).to_contain_text("tokens/s")
+    live = await figures.inner_text()
+    await tab.page.reload()
+    await expect(figures).to_have_text(live)
+
+
 async def test_code_is_coloured_and_can_be_copied(seat: Seat) -> None:
     await seat.context.grant_permissions(["clipboard-read", "clipboard-write"])
     seat.upstream.reply(text_chunk(CODE), finish(), usage(), DONE)
