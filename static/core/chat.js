@@ -1,6 +1,6 @@
 /** The open chat: loading it, sending to it, following its answer, stopping it. Draws nothing. */
 
-/** @import { Chat, Live } from "./types.js" */
+/** @import { Chat, HistoryPage, Live } from "./types.js" */
 
 import { newLive } from "./answer.js";
 import * as api from "./api.js";
@@ -13,6 +13,7 @@ import { isLive, newChat, set, state, tell } from "./state.js";
 import { tellTabs } from "./tabs.js";
 
 const PAGE = 50;
+const NOT_STOPPED = "The answer could not be stopped.";
 
 /** @type {Follower | null} */
 let follower = null;
@@ -47,9 +48,10 @@ async function load(chat) {
   const session = chat.session;
   if (!session) return;
   try {
-    // Status first: a run that ends between the two calls is then in the history.
-    const status = await api.streamStatus(session);
-    const page = await api.history(session, PAGE);
+    let page = await api.history(session, PAGE);
+    const status = isAnswered(page) ? null : await api.streamStatus(session);
+    const same = status?.status === "streaming" && status.run_id === page.history.at(-1)?.metadata?.run_id;
+    if (status && !same) page = await api.history(session, PAGE); // something ended or began between the two calls
     // What is being sent would stand twice: here, and in its own place once it is accepted.
     if (!isOpen(chat) || isLive() || (chat.sending && chat.phase === "ready")) return;
     chat.live = null;
@@ -65,6 +67,17 @@ async function load(chat) {
 }
 
 /**
+ * Whether the newest page ends with an answer or with how its run ended: no run is going then, for its question would be
+ * the last message.
+ *
+ * @param {HistoryPage} page
+ */
+function isAnswered({ history }) {
+  const last = history.at(-1);
+  return !last || last.role === "assistant" || Boolean(last.metadata?.status ?? last.metadata?.failure);
+}
+
+/**
  * @param {Chat} chat
  * @param {unknown} error
  */
@@ -73,7 +86,8 @@ function refuse(chat, error) {
   if (!isOpen(chat)) return;
   if (chat.messages.length) return set({ alert: error.message });
   chat.phase = "failed";
-  chat.problem = error.status === 404 ? "This chat does not exist any more." : error.message;
+  chat.gone = error.status === 404;
+  chat.problem = chat.gone ? "This chat does not exist any more." : error.message;
   tell("chat");
 }
 
@@ -215,8 +229,15 @@ function follow(chat, live, response) {
   chat.live = live;
   chat.messages.push({ key: `run-${live.runId}`, id: null, role: "assistant", content: "", html: null, metadata: null, live });
   follower?.close();
+  let { link } = live;
+  const onChange = () => {
+    if (!isOpen(chat)) return;
+    if (link !== live.link && live.link === "open") calm();
+    link = live.link;
+    tell("live");
+  };
   follower = new Follower(live, {
-    onChange: () => isOpen(chat) && tell("live"),
+    onChange,
     onEnd: () => finish(chat, live),
     onGone: () => void forget(chat),
   });
@@ -244,6 +265,7 @@ function finish(chat, live) {
       chat.messages = chat.messages.filter((message) => message !== answer);
     }
   }
+  if (isOpen(chat)) calm();
   tell("chat", "live");
   tellTabs({ kind: "run", session: live.session });
   void refreshSessions();
@@ -259,6 +281,7 @@ function finish(chat, live) {
 async function forget(chat) {
   if (!isOpen(chat)) return;
   if (chat.live) chat.live.ended = true;
+  calm();
   await load(chat);
   tell("live");
   void refreshSessions();
@@ -272,13 +295,19 @@ export async function stopAnswer() {
   tell("live");
   try {
     await api.stop(live.session, live.runId);
+    calm();
     follower?.resume(); // the end must be heard here even if this tab had given way
   } catch (error) {
     if (!(error instanceof api.ApiError)) throw error;
     live.stopping = false;
     tell("live");
-    set({ alert: `The answer could not be stopped. ${error.message}` });
+    set({ alert: `${NOT_STOPPED} ${error.message}` });
   }
+}
+
+/** Things work again: a stop that failed is not worth an alert any more. */
+function calm() {
+  if (state.alert.startsWith(NOT_STOPPED)) set({ alert: "" });
 }
 
 /** The tab is hidden for a while: let the stream go. */

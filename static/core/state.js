@@ -18,6 +18,7 @@ export function newChat(session) {
     session,
     phase: session ? "loading" : "ready",
     problem: "",
+    gone: false,
     messages: [],
     hasMore: false,
     loadingEarlier: false,

@@ -138,6 +138,7 @@
  * @property {string | null} session  null until the first message creates it
  * @property {"loading" | "ready" | "failed"} phase
  * @property {string} problem  why the phase is failed, in words
+ * @property {boolean} gone  it does not exist any more
  * @property {Message[]} messages
  * @property {boolean} hasMore
  * @property {boolean} loadingEarlier

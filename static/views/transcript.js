@@ -85,10 +85,10 @@ function drawSurroundings(chat) {
   earlier.hidden = !chat.hasMore;
   earlier.disabled = chat.loadingEarlier;
   problem.hidden = chat.phase !== "failed";
-  problem.replaceChildren(
-    h("p", {}, chat.problem),
-    h("button", { type: "button", class: "button", onclick: () => void syncChat() }, "Try again"),
-  );
+  const way = chat.gone
+    ? h("a", { class: "button", href: "#" }, "New chat")
+    : h("button", { type: "button", class: "button", onclick: () => void syncChat() }, "Try again");
+  problem.replaceChildren(h("p", {}, chat.problem), way);
   log.setAttribute("aria-busy", String(isLive() || chat.phase === "loading"));
   log.dataset.fixed = String(isLive() || chat.sending);
 }

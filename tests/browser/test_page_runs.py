@@ -245,6 +245,42 @@ async def test_a_chat_left_while_it_streams_goes_on_when_it_is_opened_again(seat
     await expect(tab.text).to_have_text(WHOLE)
 
 
+async def test_a_stop_that_failed_is_no_longer_told_when_it_worked(seat: Seat) -> None:
+    seat.upstream.reply(text_chunk("One two"), Hang())
+    tab = await seat.tab()
+    await tab.send("Count.")
+    await expect(tab.text).to_have_text("One two")
+    await tab.page.route("**/api/chat/stop/**", lambda route: route.abort("connectionreset"))
+    await tab.stop.click()
+    alert = tab.page.locator("#alert")
+    await expect(alert).to_contain_text("could not be stopped")
+    await tab.page.unroute("**/api/chat/stop/**")
+    await tab.stop.click()
+    await expect(tab.answers.locator(".outcome")).to_have_text("Stopped")
+    await expect(alert).to_be_hidden()
+
+
+async def test_a_chat_without_a_run_is_opened_without_an_error(
+    browser: Browser, tmp_path: Path, upstream: Upstream
+) -> None:
+    program = Program(tmp_path, config_for(upstream))
+    await program.start()
+    try:
+        async with seated(browser, program.url, upstream) as seat:
+            tab = await seat.tab()
+            await tab.ask("Hello.")
+            await program.stop()
+            await program.start()
+            answers: list[int] = []
+            tab.page.on("response", lambda response: answers.append(response.status))
+            await tab.page.reload()
+            await expect(tab.answers).to_have_count(1)
+            await expect(tab.page.locator("#picker-name")).to_have_text("fake-model")
+            assert max(answers) < 400
+    finally:
+        await program.stop()
+
+
 async def test_stop_works_with_a_stream_in_each_of_seven_tabs(seat: Seat) -> None:
     before = len(seat.upstream.requests)
     tabs: list[Tab] = []

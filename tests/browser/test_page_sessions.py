@@ -76,7 +76,11 @@ async def test_a_chat_is_deleted_only_when_confirmed(seat: Seat) -> None:
     await expect(tab.questions).to_have_count(0)
     await tab.open(f"#{session}")
     await tab.page.reload()
-    await expect(tab.page.locator("#problem")).to_contain_text("does not exist")
+    problem = tab.page.locator("#problem")
+    await expect(problem).to_contain_text("does not exist")
+    await expect(problem.get_by_role("button")).to_have_count(0)
+    await problem.get_by_role("link", name="New chat").click()
+    await expect(tab.page.locator(".greeting")).to_be_visible()
 
 
 async def test_a_chat_is_exported_as_a_file(seat: Seat) -> None:
