@@ -1,12 +1,12 @@
 /** The open chat: loading it, sending to it, following its answer, stopping it. Draws nothing. */
 
-/** @import { Chat, HistoryPage, Live } from "./types.js" */
+/** @import { Chat, Live } from "./types.js" */
 
 import { newLive } from "./answer.js";
 import * as api from "./api.js";
 import { forgetDraft, keepDraft } from "./drafts.js";
 import { Follower } from "./follow.js";
-import { fromStored, mergePage } from "./history.js";
+import { fromStored, isAnswered, mergePage } from "./history.js";
 import { currentRoute, isModelMissing } from "./models.js";
 import { refreshSessions } from "./sessions.js";
 import { isLive, newChat, set, state, tell } from "./state.js";
@@ -64,17 +64,6 @@ async function load(chat) {
   } catch (error) {
     refuse(chat, error);
   }
-}
-
-/**
- * Whether the newest page ends with an answer or with how its run ended: no run is going then, for its question would be
- * the last message.
- *
- * @param {HistoryPage} page
- */
-function isAnswered({ history }) {
-  const last = history.at(-1);
-  return !last || last.role === "assistant" || Boolean(last.metadata?.status ?? last.metadata?.failure);
 }
 
 /**

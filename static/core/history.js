@@ -29,3 +29,14 @@ export function mergePage(chat, page) {
   const before = page.has_more_before ? chat.messages.slice(0, Math.max(start, 0)) : []; // the rest may have been deleted
   chat.messages = [...before, ...fresh];
 }
+
+/**
+ * Whether the newest page ends with an answer or with how its run ended: no run is going then, for its question would be
+ * the last message.
+ *
+ * @param {HistoryPage} page
+ */
+export function isAnswered({ history }) {
+  const last = history.at(-1);
+  return !last || last.role === "assistant" || Boolean(last.metadata?.status ?? last.metadata?.failure);
+}
