@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from aiohttp import web
 from msgspec import Struct
 
+from odysseus.models.catalogue import KNOWN
 from odysseus.models.installer import InstallProgress
 from odysseus.providers.router import EndpointListing
 from odysseus.web.answers import completes, json_answer
@@ -61,8 +63,12 @@ async def start_install(request: web.Request) -> web.StreamResponse:
 
 
 async def install_progress(request: web.Request) -> web.StreamResponse:
-    """GET /api/models/install"""
-    return json_answer(progress_json(services(request).installer.progress()))
+    """GET /api/models/install: how far it is; before any, the model that would be installed."""
+    services_ = services(request)
+    progress = services_.installer.progress()
+    name = progress.name or services_.config.local.model
+    size = KNOWN[name].size if name in KNOWN else None
+    return json_answer(progress_json(replace(progress, name=name, total=progress.total or size)))
 
 
 @completes
