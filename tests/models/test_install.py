@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -70,6 +71,7 @@ def test_a_later_install_goes_on_with_what_a_cancelled_one_left(setting: Setting
     thread = threading.Thread(target=lambda: failed.append(raised(setting, model)))
     thread.start()
     assert server.reached.wait(GUARD_SECONDS)
+    wait_for_bytes(setting.folder)
     setting.cancel.set()
     server.hold.set()
     thread.join(GUARD_SECONDS)
@@ -80,6 +82,14 @@ def test_a_later_install_goes_on_with_what_a_cancelled_one_left(setting: Setting
     install_known(Setting(setting.folder, setting.report), model)
     assert server.seen[-1]["range"].startswith("bytes=")
     assert (setting.folder / "tiny.gguf").read_bytes() == DATA
+
+
+def wait_for_bytes(folder: Path) -> None:
+    """Wait until some of the download is on the disk: the server has sent it long before that."""
+    deadline = time.monotonic() + GUARD_SECONDS
+    while not any(part.stat().st_size for part in folder.glob("*.part")):
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
 
 
 def raised(setting: Setting, model: catalogue.KnownModel) -> BaseException:
