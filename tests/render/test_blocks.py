@@ -294,9 +294,7 @@ def test_a_hostile_text_costs_work_in_proportion_to_its_length(make: Callable[[i
     assert calls(lambda: render_markdown(make(620))) < 3 * small + 20_000
 
 
-@pytest.mark.parametrize(
-    "text", ["a" * 1_000_000, ">" * 10_000, "[" * 10_000, "* " * 10_000, "```\n" + "x\n" * 500_000]
-)
+@pytest.mark.parametrize("text", ["a" * 300_000, ">" * 10_000, "[" * 10_000, "* " * 10_000, "```\n" + "x\n" * 100_000])
 def test_a_huge_text_is_shown(text: str) -> None:
     assert render_markdown(text).startswith('<div class="block"><')
 

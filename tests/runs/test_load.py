@@ -68,7 +68,8 @@ class Ground:
         """Wait for the end of all runs and connections, evict the runs, and find nothing left of them."""
         end = asyncio.get_running_loop().time() + GUARD_SECONDS
         while server.services.runs.count() or not self.holds(Ground.now()):
-            clock.advance(1000)
+            if not server.services.runs.count():  # one that still goes on would be silent for too long
+                clock.advance(1000)
             assert asyncio.get_running_loop().time() < end, f"{self} before, {Ground.now()} now"
             await asyncio.sleep(0.1)  # a checkpoint may still hold what it has just stored
 
@@ -95,13 +96,15 @@ async def test_runs_one_after_another_leave_nothing(upstream: Upstream, tmp_path
         print(f"\n{RUNS} runs: {memory >> 20} MB before, {psutil.Process().memory_info().rss >> 20} MB after")
 
 
-@pytest.mark.parametrize("leave", [False, True], ids=["read to the end", "all clients leave"])
+@pytest.mark.parametrize(
+    ("leave", "count"), [(False, AT_ONCE), (True, 100)], ids=["read to the end", "all clients leave"]
+)
 async def test_many_runs_at_once_leave_nothing(
-    upstream: Upstream, tmp_path: Path, leave: bool, caplog: pytest.LogCaptureFixture
+    upstream: Upstream, tmp_path: Path, leave: bool, count: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     clock = TidyClock()
     async with serving(upstream_config(upstream.base_url), tmp_path, clock) as server:
-        sessions = [await server.session() for _ in range(AT_ONCE)]
+        sessions = [await server.session() for _ in range(count)]
         ground = Ground.now()
         streams = await asyncio.gather(*(server.send(session) for session in sessions))
         if leave:
@@ -114,5 +117,5 @@ async def test_many_runs_at_once_leave_nothing(
         await server.http.close()
         await ground.is_reached_again(server, clock)
         rows = await server.services.db.read("SELECT status, count(*) FROM runs GROUP BY status")
-        assert [tuple(row) for row in rows] == [("completed", AT_ONCE)]
+        assert [tuple(row) for row in rows] == [("completed", count)]
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
