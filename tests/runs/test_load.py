@@ -24,7 +24,7 @@ from odysseus.runs.log import RunLog, Subscription
 from odysseus.runs.run import Run
 
 OWN = (Run, RunLog, Subscription, EventStream)
-RUNS = int(os.environ.get("ODYSSEUS_LOAD", "150"))
+RUNS = int(os.environ.get("ODYSSEUS_LOAD", "100"))
 AT_ONCE = 500
 GUARD_SECONDS = 20.0
 
