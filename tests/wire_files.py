@@ -104,7 +104,7 @@ def headers_of(name: str) -> Mapping[str, str]:
     return NDJSON_HEADERS if name.endswith(".ndjson") else SSE_HEADERS
 
 
-def ways(body: bytes, seed: str = "", rounds: int = 2) -> list[list[bytes]]:
+def ways(body: bytes, seed: str = "", rounds: int = 1) -> list[list[bytes]]:
     """The body whole, byte by byte, and cut `rounds` times at random places, the same ones for the same seed."""
     chance, size = random.Random(seed), len(body)
     cuts = [sorted({0, size, *chance.choices(range(size), k=2 + 8 * number)}) for number in range(rounds)]
