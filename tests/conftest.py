@@ -6,8 +6,13 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from serving import Server, serving, upstream_config
 from upstream import Upstream
+
+# A slow machine is no fault of a property, and the suite has to stay short.
+settings.register_profile("suite", max_examples=40, deadline=None)
+settings.load_profile("suite")
 
 
 @pytest.fixture
