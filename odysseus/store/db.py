@@ -10,7 +10,7 @@ import asyncio
 import logging
 import os
 import sqlite3
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
@@ -156,6 +156,3 @@ def store_error(error: Exception) -> StoreError:
         return StoreError("The database file is damaged. Restore a backup, or start with another data folder.")
     log.error("SQLite says: %s", error)
     return StoreError("The database could not be read or written. The log has the reason.")
-
-
-Write = Callable[[Connection], Coroutine[Any, Any, T]]

@@ -14,7 +14,6 @@ from odysseus.dialects import chat
 from odysseus.dialects.page import PageFeed
 from odysseus.dialects.sse import EventStream, frame_reader, serve
 from odysseus.errors import BadRequest, Conflict, NotFound
-from odysseus.events import Mode
 from odysseus.runs.registry import Ask
 from odysseus.runs.run import Run
 from odysseus.text import clean_text
@@ -142,17 +141,13 @@ async def _ask(request: web.Request, body: ChatBody, message: str) -> Ask:
     return Ask(
         session_id=session.id,
         message=message,
-        mode=_mode(body, session.mode),
+        mode=body.mode or session.mode,
         route=await services_.router.route(endpoint_id, body.selected_model or kept, session.fallback),
         system_prompt=services_.config.chat.system_prompt,
         user_clock=user_clock(request.headers),
         incognito=body.incognito,
         detached=not body.compare_mode,
     )
-
-
-def _mode(body: ChatBody, kept: Mode) -> Mode:
-    return body.mode or kept
 
 
 def _session_id(request: web.Request) -> str:
