@@ -19,6 +19,7 @@ from odysseus.errors import ConfigError
 
 Seconds = Annotated[float, Meta(gt=0)]
 EndpointId = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+ToolPolicy = Literal["allow", "ask", "deny"]
 EndpointKind = Literal["local", "openai", "openai-responses", "anthropic", "ollama"]
 
 
@@ -57,6 +58,59 @@ class LocalConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     threads: Annotated[int, Meta(ge=0, le=256)] = 0
     max_tokens: Annotated[int, Meta(ge=1)] = 2048
     unload_seconds: Seconds = 600.0
+
+
+class AgentConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """[agent]: the limits of the loop, and where it works. Costs in US dollars; 0 is no limit."""
+
+    max_rounds: Annotated[int, Meta(ge=1, le=1000)] = 50
+    max_tool_calls: Annotated[int, Meta(ge=0)] = 0
+    max_cost: Annotated[float, Meta(ge=0)] = 0.0
+    system_prompt: str = ""
+    approval_seconds: Seconds = 600.0
+    ask_after_outside: bool = True
+    workspace: str = ""
+
+
+class ShellConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """[shell]: the limits of one command."""
+
+    seconds: Seconds = 120.0
+    cpu_seconds: Seconds = 120.0
+    memory_mb: Annotated[int, Meta(ge=64)] = 2048
+    keep_env: tuple[str, ...] = ()
+
+
+class WebConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """[web]: how the agent reaches the web. `search` "auto" takes what is configured, else DuckDuckGo."""
+
+    search: Literal["auto", "searxng", "brave", "duckduckgo"] = "auto"
+    searxng_url: Annotated[str, Meta(pattern=r"^(https?://\S+)?$")] = ""
+    brave_key_env: str = "BRAVE_API_KEY"
+    results: Annotated[int, Meta(ge=1, le=20)] = 6
+    fetch_seconds: Seconds = 20.0
+    fetch_bytes: Annotated[int, Meta(ge=1024)] = 5_000_000
+    allow_hosts: tuple[str, ...] = ()
+
+
+class ImagesConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """[images]: who makes pictures for the agent; without an endpoint the tool is not offered."""
+
+    endpoint: str = ""
+    model: str = ""
+
+
+class McpConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """[[mcp]]: one server of the Model Context Protocol, by its command or by its address."""
+
+    name: Annotated[str, Meta(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,31}$")]
+    command: tuple[str, ...] = ()
+    env: dict[str, str] = field(default_factory=dict)
+    keep_env: tuple[str, ...] = ()
+    url: Annotated[str, Meta(pattern=r"^(https?://\S+)?$")] = ""
+    headers: dict[str, str] = field(default_factory=dict)
+    policy: ToolPolicy = "ask"
+    seconds: Seconds = 60.0
 
 
 class EndpointConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -105,6 +159,12 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     server: ServerConfig = ServerConfig()
     chat: ChatConfig = ChatConfig()
     local: LocalConfig = LocalConfig()
+    agent: AgentConfig = AgentConfig()
+    tools: dict[str, ToolPolicy] = field(default_factory=dict)
+    shell: ShellConfig = ShellConfig()
+    web: WebConfig = WebConfig()
+    images: ImagesConfig = ImagesConfig()
+    mcp: tuple[McpConfig, ...] = ()
     prices: dict[str, Price] = field(default_factory=dict)
     endpoints: tuple[EndpointConfig, ...] = (EndpointConfig(id="local", kind="local", label="Embedded model"),)
 
@@ -113,7 +173,15 @@ ADDED_PREFIX = "added-"
 """How the ids of endpoints begin that are added while the server runs."""
 
 ENV_PREFIX = "ODYSSEUS_"
-_SECTIONS = {"server": ServerConfig, "chat": ChatConfig, "local": LocalConfig}
+_SECTIONS = {
+    "server": ServerConfig,
+    "chat": ChatConfig,
+    "local": LocalConfig,
+    "agent": AgentConfig,
+    "shell": ShellConfig,
+    "web": WebConfig,
+    "images": ImagesConfig,
+}
 
 
 def load_config(
@@ -203,11 +271,22 @@ def _check(config: Config) -> None:
     chosen = config.chat.endpoint
     if chosen not in seen and not chosen.startswith(ADDED_PREFIX):
         raise ConfigError(f"Setting chat.endpoint: there is no endpoint {chosen!r}.")
+    _check_mcp(config)
     for index, endpoint in enumerate(config.endpoints):
         for text in endpoint.fallback:
             named = text.partition("/")[0]
             if named not in seen and not named.startswith(ADDED_PREFIX):
                 raise ConfigError(f"Setting endpoints[{index}].fallback: there is no endpoint {named!r}.")
+
+
+def _check_mcp(config: Config) -> None:
+    names: set[str] = set()
+    for index, server in enumerate(config.mcp):
+        if server.name in names:
+            raise ConfigError(f"Setting mcp[{index}].name: {server.name!r} is used twice.")
+        if bool(server.command) == bool(server.url):
+            raise ConfigError(f"Setting mcp[{index}]: give either command or url.")
+        names.add(server.name)
 
 
 _PATH = re.compile(r" - at `\$(?P<path>[^`]*)`$")

@@ -107,7 +107,7 @@ class RunStore:
         async def work(db: Connection) -> None:
             # A run may have ended, or its session been deleted, while this waited for its turn.
             await db.executemany(
-                """INSERT INTO run_text (run_id, kind, piece, at)
+                """INSERT INTO run_pieces (run_id, kind, piece, at)
                    SELECT ?1, ?2, ?3, ?4 WHERE EXISTS (SELECT 1 FROM runs WHERE run_id = ?1 AND status = 'running')""",
                 rows,
             )
@@ -127,7 +127,7 @@ class RunStore:
         rows = await self._db.read(
             """SELECT r.record_id, r.run_id, r.session_id, r.user_message_id, r.mode, s.endpoint_id, s.model,
                       r.started_at,
-                      (SELECT coalesce(max(at), r.started_at) FROM run_text WHERE run_id = r.run_id) AS last_at
+                      (SELECT coalesce(max(at), r.started_at) FROM run_pieces WHERE run_id = r.run_id) AS last_at
                FROM runs r JOIN sessions s ON s.id = r.session_id WHERE r.status = 'running' ORDER BY r.record_id"""
         )
         return [
@@ -139,7 +139,7 @@ class RunStore:
 
     async def _said(self, run_id: str, kind: str) -> str:
         rows = await self._db.read(
-            "SELECT piece FROM run_text WHERE run_id = ? AND kind = ? ORDER BY number", (run_id, kind)
+            "SELECT piece FROM run_pieces WHERE run_id = ? AND kind = ? ORDER BY number", (run_id, kind)
         )
         return "".join(row[0] for row in rows)
 
@@ -160,7 +160,7 @@ async def _finish(db: Connection, record: Mapping[str, Any], answer: Message | N
             record["record_id"],
         ),
     )
-    await db.execute("DELETE FROM run_text WHERE run_id = ?", (record["run_id"],))
+    await db.execute("DELETE FROM run_pieces WHERE run_id = ?", (record["run_id"],))
     await db.execute(
         "UPDATE sessions SET total_tokens = total_tokens + ? WHERE id = ?",
         (record["usage"]["total_tokens"], record["session_id"]),

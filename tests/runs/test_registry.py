@@ -192,7 +192,7 @@ async def test_a_deletion_at_any_moment_of_a_start_leaves_no_row(server: Server,
         await frames_of(await starting)
     except NotFound:
         assert server.services.runs.get(session) is None
-    for table in ("messages", "runs", "run_text"):
+    for table in ("messages", "runs", "run_pieces"):
         assert await server.services.db.read(f"SELECT * FROM {table}") == []
     assert server.services.runs.count() == 0
 
@@ -290,7 +290,7 @@ async def test_an_incognito_run_leaves_nothing_in_any_table(server: Server) -> N
         list(await server.services.db.read(f"SELECT * FROM {table}")) for table in ("sessions", "messages", "runs")
     ]
     assert before == after
-    assert await server.services.db.read("SELECT * FROM run_text") == []
+    assert await server.services.db.read("SELECT * FROM run_pieces") == []
 
 
 async def test_compare_panes_of_two_sessions_do_not_touch_each_other(server: Server, upstream: Upstream) -> None:

@@ -239,7 +239,7 @@ async def test_a_deleted_session_leaves_nothing_behind(server: Server, upstream:
     await upstream.disconnected()
     await stream.rest()
     assert stream.record["message_id"] is None
-    for table in ("messages", "runs", "run_text", "messages_index"):
+    for table in ("messages", "runs", "run_pieces", "messages_index"):
         assert await server.services.db.read(f"SELECT * FROM {table}") == []
     await server.get(f"/api/history/{session}", 404)
 

@@ -44,7 +44,7 @@ async def test_a_finished_run_leaves_its_record_and_no_checkpoint(stores: Stores
     await stores.runs.checkpoint([Piece("r", "half ", "")])
     await finish(stores, session.id, "r", begun, "half whole")
     assert await stores.said(session.id) == ["q", "half whole"]
-    assert await stores.db.read("SELECT * FROM run_text") == []
+    assert await stores.db.read("SELECT * FROM run_pieces") == []
     row = await stores.db.read_one("SELECT status, message_id, record, finished_at FROM runs")
     assert row
     assert (row[0], row[3]) == ("completed", stores.clock.now)
@@ -57,7 +57,7 @@ async def test_a_checkpoint_that_comes_after_the_end_leaves_nothing(stores: Stor
     begun = await begin(stores, session.id, "r")
     await finish(stores, session.id, "r", begun, "whole")
     await stores.runs.checkpoint([Piece("r", "late", "late"), Piece("unknown", "x", "y")])
-    assert await stores.db.read("SELECT * FROM run_text") == []
+    assert await stores.db.read("SELECT * FROM run_pieces") == []
 
 
 async def test_what_a_dead_process_left_is_put_together_in_order(stores: Stores) -> None:

@@ -55,7 +55,7 @@ async def test_a_deletion_takes_all_rows_along_and_no_other_sessions(stores: Sto
         await stores.runs.begin(RunStart(session.id, session.id, "chat", f"words {session.name}", "up", "m"))
         await stores.runs.checkpoint([Piece(session.id, "text", "thought")])
     await stores.sessions.delete(gone.id)
-    for table, column in (("messages", "session_id"), ("runs", "session_id"), ("run_text", "run_id")):
+    for table, column in (("messages", "session_id"), ("runs", "session_id"), ("run_pieces", "run_id")):
         assert {row[0] for row in await stores.db.read(f"SELECT {column} FROM {table}")} == {kept.id}
     assert await stores.sessions.list("gone") == []
     assert [session.id for session in await stores.sessions.list("words")] == [kept.id]

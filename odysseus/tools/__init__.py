@@ -1,0 +1,1 @@
+"""What the agent can do. Knows no model, no run, no dialect."""
