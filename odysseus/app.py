@@ -22,6 +22,7 @@ from odysseus.store.endpoints import EndpointStore
 from odysseus.store.messages import MessageStore
 from odysseus.store.runs import RunStore
 from odysseus.store.sessions import SessionStore
+from odysseus.store.uploads import UploadStore
 from odysseus.web.guard import Guard, add_headers, host_name
 from odysseus.web.problems import problems
 from odysseus.web.routes import routes
@@ -32,6 +33,7 @@ log = logging.getLogger(__name__)
 STATIC = Path(__file__).parent.parent / "static"
 DATABASE = "odysseus.sqlite3"
 MODELS = "models"
+UPLOADS = "uploads"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,7 @@ async def _services(config: Config, place: Place, clock: Clock, db: Database) ->
         sessions=SessionStore(db, clock),
         messages=messages,
         endpoints=endpoints,
+        uploads=UploadStore(db, place.data / UPLOADS, clock),
         runs=RunRegistry(runs, messages, clock, run_settings(config)),
         router=router,
         installer=Installer(place.data / MODELS),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from odysseus.web import chat, endpoints, messages, models, pages, sessions
+from odysseus.web import chat, endpoints, messages, models, pages, sessions, uploads
 
 
 def routes() -> list[web.RouteDef]:
@@ -28,6 +28,7 @@ def routes() -> list[web.RouteDef]:
         web.post("/api/session/{session}/delete-messages", messages.delete),
         web.post("/api/session/{session}/truncate", messages.truncate),
         web.get("/api/search", messages.search),
+        web.get("/api/upload/{upload}", uploads.download),
         web.get("/api/models", models.models),
         web.get("/api/models/install", models.install_progress),
         web.post("/api/models/install", models.start_install),

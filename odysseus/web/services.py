@@ -16,6 +16,7 @@ from odysseus.store.db import Database
 from odysseus.store.endpoints import EndpointStore
 from odysseus.store.messages import MessageStore
 from odysseus.store.sessions import SessionStore
+from odysseus.store.uploads import UploadStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,7 @@ class Services:
     sessions: SessionStore
     messages: MessageStore
     endpoints: EndpointStore
+    uploads: UploadStore
     runs: RunRegistry
     router: Router
     installer: Installer
