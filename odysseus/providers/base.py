@@ -33,7 +33,7 @@ class ToolCall:
     """A finished call, final only at the end of the stream. `arguments` is the model's JSON to the letter.
 
     `problem` says why the arguments cannot be used (no JSON, no object); then they must not be executed. `state` is
-    what the vendor wants back with the call.
+    what the vendor wants back with the call. `written` says that it was read from the answer's text.
     """
 
     id: str
@@ -41,6 +41,7 @@ class ToolCall:
     arguments: str
     problem: str | None = None
     state: Mapping[str, Any] | None = None
+    written: bool = False
 
 
 @dataclass(frozen=True, slots=True)
