@@ -17,6 +17,7 @@ from odysseus.providers.router import Router
 from odysseus.runs.recovery import recover
 from odysseus.runs.registry import RunRegistry, RunSettings
 from odysseus.runs.run import Limits
+from odysseus.store.changes import ChangeStore
 from odysseus.store.db import Database
 from odysseus.store.endpoints import EndpointStore
 from odysseus.store.messages import MessageStore
@@ -97,6 +98,7 @@ async def _services(config: Config, place: Place, clock: Clock, db: Database) ->
         sessions=SessionStore(db, clock),
         messages=messages,
         endpoints=endpoints,
+        changes=ChangeStore(db, clock),
         uploads=UploadStore(db, place.data / UPLOADS, clock),
         runs=RunRegistry(runs, messages, clock, run_settings(config)),
         router=router,

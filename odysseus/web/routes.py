@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from odysseus.web import chat, endpoints, messages, models, pages, sessions, uploads
+from odysseus.web import chat, endpoints, messages, models, pages, sessions, undo, uploads
 
 
 def routes() -> list[web.RouteDef]:
@@ -17,6 +17,7 @@ def routes() -> list[web.RouteDef]:
         web.get("/api/chat/resume/{session}", chat.resume, allow_head=False),
         web.get("/api/chat/stream_status/{session}", chat.status),
         web.post("/api/chat/stop/{session}", chat.stop),
+        web.post("/api/runs/{run_id}/undo", undo.undo),
         web.get("/api/sessions", sessions.list_all),
         web.post("/api/session", sessions.create),
         web.patch("/api/session/{session}", sessions.change),

@@ -12,6 +12,7 @@ from odysseus.config import Config
 from odysseus.models.installer import Installer
 from odysseus.providers.router import Router
 from odysseus.runs.registry import RunRegistry
+from odysseus.store.changes import ChangeStore
 from odysseus.store.db import Database
 from odysseus.store.endpoints import EndpointStore
 from odysseus.store.messages import MessageStore
@@ -29,6 +30,7 @@ class Services:
     sessions: SessionStore
     messages: MessageStore
     endpoints: EndpointStore
+    changes: ChangeStore
     uploads: UploadStore
     runs: RunRegistry
     router: Router

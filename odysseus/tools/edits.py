@@ -1,0 +1,259 @@
+"""Tools that change files: write_file, edit_file, apply_patch. What a file held before is kept, so a run can be undone.
+
+Each is a plan (the steps from what the files hold now), which the preview shows and the run takes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Annotated, Any, TypeVar
+
+from msgspec import Meta
+
+from odysseus.store.changes import SIZE_LIMIT, Change, ChangeStore, content_hash
+from odysseus.text import clean_text
+from odysseus.tools.base import Arguments, Preview, Tool, ToolContext, ToolError, ToolResult, make_tool
+from odysseus.tools.confine import Place, locate
+from odysseus.tools.content import Encoding, decode, encode, line_ending, with_ending
+from odysseus.tools.diffs import Diff, diff_of, extras_of
+from odysseus.tools.output import PREFIX, cut
+from odysseus.tools.patch import FilePatch, parse_patch
+from odysseus.tools.patching import apply_hunks, new_text
+from odysseus.tools.replacing import replace
+from odysseus.tools.rewriting import Rewrite, read_whole, rewrite_all
+from odysseus.tools.workspace import Workspace
+
+PREVIEW_LIMIT = 200_000
+FILES_LIMIT = 200
+
+T = TypeVar("T")
+A = TypeVar("A", bound=Arguments)
+Plan = Callable[[A, Workspace], Sequence[Rewrite]]
+
+Path = Annotated[str, Meta(description="File path, relative to the workspace")]
+
+
+class WriteFile(Arguments, frozen=True, kw_only=True):
+    """What write_file takes."""
+
+    path: Path
+    content: Annotated[str, Meta(description="The whole text of the file")]
+
+
+class EditFile(Arguments, frozen=True, kw_only=True):
+    """What edit_file takes."""
+
+    path: Path
+    old: Annotated[str, Meta(description="Exact text to replace, with its indentation and without line numbers")]
+    new: Annotated[str, Meta(description="Text to put in its place")]
+    replace_all: Annotated[bool, Meta(description="Replace every occurrence; else old must occur once")] = False
+
+
+class ApplyPatch(Arguments, frozen=True, kw_only=True):
+    """What apply_patch takes."""
+
+    patch: Annotated[str, Meta(description="A unified diff, or a patch from *** Begin Patch to *** End Patch")]
+
+
+def edit_tools(changes: ChangeStore) -> Sequence[Tool]:
+    """The tools, which keep in `changes` what files held."""
+    return [
+        _tool(changes, "write_file", "Write a whole text file; folders are made as needed.", WriteFile, _write),
+        _tool(changes, "edit_file", "Replace an exact piece of text in a file.", EditFile, _edit),
+        _tool(
+            changes,
+            "apply_patch",
+            "Change, add, move or delete files with one patch: all of them or none.",
+            ApplyPatch,
+            _patch,
+            command=lambda given: _patch_title(given.patch),
+        ),
+    ]
+
+
+def _tool(
+    changes: ChangeStore,
+    name: str,
+    description: str,
+    arguments: type[A],
+    plan: Plan[A],
+    *,
+    command: Callable[[A], str] | None = None,
+) -> Tool:
+    async def run(given: A, context: ToolContext) -> ToolResult:
+        return await _to_the_end(_change(changes, given, context, plan))
+
+    async def preview(given: A, context: ToolContext) -> Preview:
+        return await asyncio.to_thread(_preview, plan, given, context.workspace)
+
+    effects: Sequence[Any] = ("write", "destructive") if name == "apply_patch" else ("write",)
+    return make_tool(name, description, arguments, run, effects, command=command, preview=preview, policy="ask")
+
+
+async def _to_the_end(work: Awaitable[T]) -> T:
+    """Being cancelled waits until the files are whole and what they held is kept."""
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        while not task.done():
+            await asyncio.wait([task])
+        raise
+
+
+async def _change(changes: ChangeStore, given: A, context: ToolContext, plan: Plan[A]) -> ToolResult:
+    async with changes.lock:
+        steps = await asyncio.to_thread(plan, given, context.workspace)
+        diffs = await asyncio.to_thread(_diffs, steps)
+        if steps and not context.incognito:
+            await changes.record(context.run_id, [_change_of(step) for step in steps])
+        await asyncio.to_thread(rewrite_all, steps)
+    return ToolResult(_told(steps, diffs), extras=extras_of(diffs))
+
+
+def _change_of(step: Rewrite) -> Change:
+    path = "/".join(step.place.parts)
+    return Change(str(step.place.root), path, step.before, step.mode, content_hash(step.after))
+
+
+def _preview(plan: Plan[A], given: A, workspace: Workspace) -> Preview:
+    steps = plan(given, workspace)
+    mark = hashlib.sha256()
+    for step in steps:
+        mark.update(repr((step.place.parts, content_hash(step.before), step.mode)).encode("utf-8", "replace"))
+    text = "".join(diff.text for diff in _diffs(steps))
+    return Preview(cut(text, PREVIEW_LIMIT) or "Nothing would change.", mark.hexdigest())
+
+
+def _diffs(steps: Sequence[Rewrite]) -> Sequence[Diff]:
+    return [diff_of(step.place.shown, step.before, step.after) for step in steps]
+
+
+def _told(steps: Sequence[Rewrite], diffs: Sequence[Diff]) -> str:
+    lines = []
+    for step, diff in zip(steps, diffs, strict=True):
+        verb = "Deleted" if step.after is None else "Made" if step.before is None else "Changed"
+        counts = "" if step.after is None else f" (+{diff.added} -{diff.removed} lines)"
+        lines.append(f"{verb} {diff.file}{counts}.")
+    return "\n".join(lines) or "Nothing changed: the files hold this already."
+
+
+def _write(given: WriteFile, workspace: Workspace) -> Sequence[Rewrite]:
+    place = _place(workspace, given.path)
+    before, mode = read_whole(place)
+    return _steps(place, before, _kept_shape(clean_text(given.content), before), mode)
+
+
+def _kept_shape(text: str, before: bytes | None) -> bytes:
+    """A file's new text with the encoding, the line endings and the last line end that it has had."""
+    found = decode(before or b"")
+    if not before or found is None:
+        return text.encode()
+    old, encoding = found
+    if not old:
+        return encode(text, encoding)
+    shaped = with_ending(text.removeprefix("\ufeff"), line_ending(old)) if "\n" in old else text
+    if shaped and old.endswith("\n") and not shaped.endswith("\n"):
+        shaped += line_ending(old)
+    return encode(shaped, encoding)
+
+
+def _edit(given: EditFile, workspace: Workspace) -> Sequence[Rewrite]:
+    place = _place(workspace, given.path)
+    before, mode = read_whole(place)
+    text, encoding = _text(place, before)
+    changed, _ = replace(text, clean_text(given.old), clean_text(given.new), everywhere=given.replace_all)
+    return _steps(place, before, encode(changed, encoding), mode)
+
+
+def _patch(given: ApplyPatch, workspace: Workspace) -> Sequence[Rewrite]:
+    files = parse_patch(clean_text(given.patch))
+    if len(files) > FILES_LIMIT:
+        raise ToolError(f"The patch names {len(files)} files; {FILES_LIMIT} is the most. Send it in parts.")
+    states: dict[Place, tuple[bytes | None, bytes | None, int | None]] = {}
+
+    def state(place: Place) -> tuple[bytes | None, bytes | None, int | None]:
+        if place not in states:
+            before, mode = read_whole(place)
+            states[place] = before, before, mode
+        return states[place]
+
+    for file in files:
+        _patch_file(file, workspace, state, states)
+    steps: list[Rewrite] = []
+    for place, (before, after, mode) in states.items():
+        steps += _steps(place, before, after, mode)
+    return steps
+
+
+def _patch_file(
+    file: FilePatch,
+    workspace: Workspace,
+    state: Callable[[Place], tuple[bytes | None, bytes | None, int | None]],
+    states: dict[Place, tuple[bytes | None, bytes | None, int | None]],
+) -> None:
+    """Take one file of a patch into `states`."""
+    place = _place(workspace, file.path)
+    before, now, mode = state(place)
+    if file.action == "add":
+        if now is not None:
+            raise ToolError(f"{place.shown} is there already, so the patch cannot add it. Update it instead.")
+        states[place] = before, new_text(file.hunks).encode(), mode
+        return
+    if now is None:
+        raise ToolError(f"{place.shown} does not exist, so the patch cannot {file.action} it.")
+    if file.action == "delete" and not file.hunks:
+        states[place] = before, None, mode
+        return
+    text, encoding = _text(place, now) if file.hunks else ("", Encoding())
+    after = encode(apply_hunks(place.shown, text, file.hunks), encoding) if file.hunks else now
+    if file.action == "delete":
+        if after not in {b"", encoding.mark}:
+            raise ToolError(f"The patch deletes {place.shown}, but the file holds more than the patch takes out.")
+        states[place] = before, None, mode
+        return
+    if not file.new_path:
+        states[place] = before, after, mode
+        return
+    target = _place(workspace, file.new_path)
+    there, now, _ = state(target)
+    if now is not None:
+        raise ToolError(f"{target.shown} is there already, so {place.shown} cannot be moved to it.")
+    states[place] = before, None, mode
+    states[target] = there, after, mode
+
+
+def _place(workspace: Workspace, path: str) -> Place:
+    if path.startswith(PREFIX):
+        raise ToolError("A kept output can be read but not changed. Write to a file of the workspace.")
+    place = locate(workspace, path)
+    if not place.parts:
+        raise ToolError("The path is the workspace itself. Give a file in it.")
+    return place
+
+
+def _text(place: Place, content: bytes | None) -> tuple[str, Encoding]:
+    if content is None:
+        raise ToolError(f"{place.shown} does not exist. Use write_file to make it, or ls to see what is there.")
+    found = decode(content)
+    if found is None:
+        raise ToolError(f"{place.shown} is not a text file, so it cannot be edited.")
+    return found
+
+
+def _steps(place: Place, before: bytes | None, after: bytes | None, mode: int | None) -> Sequence[Rewrite]:
+    if after is not None and len(after) > SIZE_LIMIT:
+        raise ToolError(f"{place.shown} would be larger than {SIZE_LIMIT // 1_000_000} MB. Make it with a command.")
+    return [] if before == after else [Rewrite(place, before, after, mode)]
+
+
+def _patch_title(patch: str) -> str:
+    """The files of a patch on one line; a patch that is not understood has none."""
+    try:
+        files = parse_patch(patch)
+    except ToolError:
+        return "a patch"
+    more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+    return f"{files[0].action} {files[0].path}{more}"
