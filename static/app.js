@@ -1,9 +1,10 @@
 /** Starts the page: the views, the address, other tabs, and what happens when the tab is hidden or shown. */
 
-import { openChat, pauseChat, syncChat } from "./core/chat.js";
+import { openChat, syncChat } from "./core/chat.js";
 import { readChoice } from "./core/choice.js";
 import { joinInstall, refreshModels, watchInstall } from "./core/models.js";
 import { readAddress } from "./core/route.js";
+import { pauseChat } from "./core/running.js";
 import { refreshSessions } from "./core/sessions.js";
 import { set, state } from "./core/state.js";
 import { hearTabs } from "./core/tabs.js";

@@ -2,6 +2,8 @@
 
 /** @import { Frame, Live, StreamEvent } from "./types.js" */
 
+import { applyWork, endWork, newWork } from "./work.js";
+
 /**
  * @param {string} session
  * @param {string} runId
@@ -15,6 +17,8 @@ export function newLive(session, runId) {
     text: "",
     thinking: "",
     blocks: [],
+    work: newWork(),
+    seenBefore: 0,
     model: "",
     endpointLabel: "",
     metrics: null,
@@ -35,7 +39,8 @@ export function newLive(session, runId) {
  * @param {Live} live
  */
 export function rewind(live) {
-  Object.assign(live, { cursor: 0, text: "", thinking: "" });
+  Object.assign(live, { cursor: 0, text: "", thinking: "", blocks: [] });
+  Object.assign(live.work, newWork()); // in place: the message holds it too
 }
 
 /**
@@ -45,14 +50,21 @@ export function rewind(live) {
  * @param {StreamEvent} event
  */
 export function applyEvent(live, event) {
-  if (event.data === "[DONE]") live.ended = true;
+  if (event.data === "[DONE]") endLive(live);
   else {
     const frame = parse(event.data);
     if (event.event === "error") applyError(live, frame);
     else if (frame) applyFrame(live, frame);
   }
   const id = Number(event.id);
+  if (id <= live.seenBefore) live.work.controls = []; // what the agent did to the page before this tab was there
   if (event.id && Number.isInteger(id)) live.cursor = id;
+}
+
+/** Nothing more will come. @param {Live} live */
+export function endLive(live) {
+  live.ended = true;
+  endWork(live.work);
 }
 
 /** @param {string} data */
@@ -71,7 +83,7 @@ function parse(data) {
  */
 function applyError(live, frame) {
   live.error = { message: frame?.error || "The answer failed.", status: frame?.status ?? null };
-  live.ended = true;
+  endLive(live);
 }
 
 /**
@@ -113,5 +125,7 @@ function applyFrame(live, frame) {
     case "agent_terminal":
       live.terminal = frame.data;
       break;
+    default:
+      applyWork(live.work, frame, live.blocks.length);
   }
 }

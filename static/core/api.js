@@ -1,6 +1,6 @@
 /** Every call to the server, as plain functions. A refusal is an ApiError whose message can be shown as it is. */
 
-/** @import { Endpoint, FoundServer, HistoryPage, Install, ModelItem, Route, SearchHit, Session, StreamStatus } from "./types.js" */
+/** @import { Endpoint, FoundServer, HistoryPage, Install, Mode, ModelItem, Route, SearchHit, Session, StreamStatus } from "./types.js" */
 
 /** A call that did not succeed. `status` is the HTTP status, or 0 when the server was not reached. */
 export class ApiError extends Error {
@@ -78,8 +78,8 @@ const session = (id) => `/api/session/${encodeURIComponent(id)}`;
 export const listSessions = (query = "", signal) =>
   call("GET", `/api/sessions${query && `?q=${encodeURIComponent(query)}`}`, undefined, signal);
 
-/** @type {(route: Route | null) => Promise<Session>} */
-export const createSession = (route) => call("POST", "/api/session", route ?? {});
+/** @type {(fields: Partial<Session>) => Promise<Session>} */
+export const createSession = (fields) => call("POST", "/api/session", fields);
 
 /** @type {(id: string, changes: Partial<Session>) => Promise<Session>} */
 export const patchSession = (id, changes) => call("PATCH", session(id), changes);
@@ -103,7 +103,7 @@ export const deleteMessages = (id, messages) => call("POST", `${session(id)}/del
 /** @type {(query: string, signal?: AbortSignal) => Promise<SearchHit[]>} */
 export const search = (query, signal) => call("GET", `/api/search?q=${encodeURIComponent(query)}`, undefined, signal);
 
-/** @type {(fresh: boolean) => Promise<{ items: ModelItem[], default: Route }>} */
+/** @type {(fresh: boolean) => Promise<{ items: ModelItem[], default: Route & { mode?: Mode } }>} */
 export const models = (fresh) => call("GET", `/api/models${fresh ? "?refresh=1" : ""}`);
 
 /** @type {() => Promise<Install>} */
@@ -143,15 +143,17 @@ export async function streamStatus(id, signal) {
   }
 }
 
+/** Put the files back as they were before this run. @type {(run: string) => Promise<{ files?: string[] }>} */
+export const undo = (run) => call("POST", `/api/runs/${encodeURIComponent(run)}/undo`, {});
+
 /**
- * Send a message. Resolves when the server has accepted it; the body is the run's stream.
+ * Send a message or a decision. Resolves when the server has accepted it; the body is the run's stream.
  *
  * @param {string} id
- * @param {string} message
- * @param {Route | null} route
+ * @param {Record<string, string | boolean | undefined>} fields
  */
-export function send(id, message, route) {
-  const body = { message, session: id, selected_model: route?.model, selected_endpoint_id: route?.endpoint_id };
+export function send(id, fields) {
+  const body = { session: id, ...fields };
   return request("/api/chat_stream?dialect=page", {
     method: "POST",
     body: JSON.stringify(body),

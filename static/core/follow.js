@@ -148,6 +148,7 @@ export class Follower {
     const status = await api.streamStatus(live.session, signal);
     if (!status || (live.runId && status.run_id !== live.runId)) return null;
     live.runId = status.run_id;
+    if (!live.cursor) live.seenBefore = status.frames ?? 0;
     try {
       return await api.resume(live.session, live.cursor, signal);
     } catch (error) {

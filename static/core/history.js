@@ -2,13 +2,35 @@
 
 /** @import { Chat, HistoryPage, Message, StoredMessage } from "./types.js" */
 
+import { newWork, refreshAsk, storedWork } from "./work.js";
+
+/**
+ * A message that is not stored yet.
+ *
+ * @param {Partial<Message> & Pick<Message, "key" | "role">} given
+ * @returns {Message}
+ */
+export const newMessage = (given) => ({ id: null, content: "", html: null, metadata: null, live: null, work: newWork(), ...given });
+
 /**
  * @param {StoredMessage} stored
  * @returns {Message}
  */
 export function fromStored(stored) {
   const { id, role, content, html, metadata } = stored;
-  return { key: id, id, role, content, html, metadata, live: null };
+  return newMessage({ key: id, id, role, content, html, metadata, work: storedWork(metadata) });
+}
+
+/**
+ * @param {Message} message
+ * @param {StoredMessage} stored
+ */
+function refresh(message, { content, html, metadata }) {
+  const { ask } = message.work;
+  if (message.live) refreshAsk(message.work, metadata);
+  else message.work = storedWork(metadata);
+  if (ask && message.work.ask) message.work.ask.problem ||= ask.problem;
+  return Object.assign(message, { content, html: message.live ? null : html, metadata });
 }
 
 /**
@@ -21,8 +43,7 @@ export function mergePage(chat, page) {
   const known = new Map(chat.messages.map((message) => [message.id, message]));
   const fresh = page.history.map((stored) => {
     const old = known.get(stored.id);
-    if (!old) return fromStored(stored);
-    return Object.assign(old, { content: stored.content, html: old.live ? null : stored.html, metadata: stored.metadata });
+    return old ? refresh(old, stored) : fromStored(stored);
   });
   const start = chat.messages.findIndex((message) => message.id !== null && message.id === fresh[0]?.id);
   if (start < 0) chat.hasMore = page.has_more_before;
@@ -32,11 +53,12 @@ export function mergePage(chat, page) {
 
 /**
  * Whether the newest page ends with an answer or with how its run ended: no run is going then, for its question would be
- * the last message.
+ * the last message. A run that a decision began has no question: its card is the last, and decided.
  *
  * @param {HistoryPage} page
  */
 export function isAnswered({ history }) {
   const last = history.at(-1);
+  if (["approved", "denied"].includes(last?.metadata?.ask_user?.state ?? "")) return false;
   return !last || last.role === "assistant" || Boolean(last.metadata?.status ?? last.metadata?.failure);
 }

@@ -21,7 +21,8 @@ function report(error) {
 export async function refreshModels(fresh = false) {
   try {
     const answer = await api.models(fresh);
-    set({ models: answer.items, defaultRoute: answer.default, modelsKnown: true });
+    const { mode = "chat", ...defaultRoute } = answer.default;
+    set({ models: answer.items, defaultRoute, defaultMode: mode, modelsKnown: true });
   } catch (error) {
     report(error);
   }

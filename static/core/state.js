@@ -35,6 +35,7 @@ export const state = {
   models: [],
   modelsKnown: false,
   defaultRoute: { endpoint_id: "", model: "" },
+  defaultMode: "chat",
   choice: null,
   install: { state: "idle" },
   alert: "",

@@ -3,8 +3,9 @@
 /** @import { Chat, Message } from "./types.js" */
 
 import * as api from "./api.js";
-import { loadEarlier, sendMessage, syncChat } from "./chat.js";
-import { set, state, tell } from "./state.js";
+import { loadEarlier, syncChat } from "./chat.js";
+import { sendMessage } from "./sending.js";
+import { isLive, set, state, tell } from "./state.js";
 import { tellTabs } from "./tabs.js";
 
 /**
@@ -98,10 +99,11 @@ export async function askAgain(message, keep) {
   const { question, answer } = await wholeTurn(chat, message);
   if (!question) return false;
   let removed = false;
-  const sent = await sendMessage(question.content, async () => {
+  const prepare = async () => {
     await remove(chat, [question, answer]);
     removed = true;
-  });
+  };
+  const sent = await sendMessage(question.content, { prepare });
   if (!sent && removed && state.chat === chat) keep(question.content);
   return sent;
 }
@@ -118,4 +120,30 @@ export async function takeBack(message) {
   if (!question) return "";
   const done = await attempt(() => remove(chat, [question, answer]));
   return done && state.chat === chat ? question.content : "";
+}
+
+/**
+ * Whether the open chat ends with this message, and nothing is on its way.
+ *
+ * @param {Message} message
+ */
+export const isLast = (message) => state.chat.messages.at(-1) === message && !isLive() && !state.chat.sending;
+
+/** The run an answer came from. @param {Message} message */
+export const runOf = (message) => message.metadata?.run_id ?? message.live?.runId ?? "";
+
+/**
+ * Put the files back as they were before an answer.
+ *
+ * @param {Message} message
+ * @returns {Promise<{ text: string, done: boolean }>} what came of it, in words
+ */
+export async function undoChanges(message) {
+  try {
+    const { files = [] } = await api.undo(runOf(message));
+    return { text: files.length ? `Undone: ${files.join(", ")}.` : "There was nothing to undo.", done: true };
+  } catch (error) {
+    if (!(error instanceof api.ApiError)) throw error;
+    return { text: error.message, done: false };
+  }
 }

@@ -3,11 +3,15 @@
  *
  * @typedef {{ endpoint_id: string, model: string }} Route
  *
+ * @typedef {"chat" | "agent"} Mode
+ *
  * @typedef {object} Session
  * @property {string} id
  * @property {string} name
  * @property {string} model
  * @property {string} endpoint_id
+ * @property {Mode} [mode]
+ * @property {string} [workspace]  the folder the agent works in; empty when the session has its own
  * @property {boolean} pinned
  * @property {boolean} running
  * @property {number | string} updated_at
@@ -46,6 +50,12 @@
  * @property {string} [thinking]
  * @property {Fallback} [fallback]
  * @property {boolean} [stopped]
+ * @property {unknown[]} [tool_events]
+ * @property {any[]} [notices]
+ * @property {unknown[]} [images]
+ * @property {string} [plan]
+ * @property {{ state?: string }} [ask_user]
+ * @property {Approval} [approval]
  *
  * @typedef {object} StoredMessage
  * @property {string} id
@@ -62,6 +72,7 @@
  * @property {"streaming" | "done" | "error" | "stopped"} status
  * @property {string} run_id
  * @property {string} query
+ * @property {number} [frames]
  *
  * @typedef {{ session_id: string, message_id: string, name: string, snippet: string }} SearchHit
  *
@@ -99,10 +110,61 @@
  * @typedef {{ type: "metrics", data: Metrics }} MetricsFrame
  * @typedef {{ type: "message_saved", id: string }} SavedFrame
  * @typedef {{ type: "chat_terminal" | "agent_terminal", data: Terminal }} TerminalFrame
+ * @typedef {{ type: "tool_start" | "tool_progress" | "tool_output" | "ask_user" | "tool_approval_resolved"
+ *   | "generated_image" | "plan_update" | "ui_control" | "rounds_exhausted" | "budget_exceeded"
+ *   | "loop_breaker_triggered" | "intent_nudge_exhausted" | "workspace_rejected" }} WorkFrame  Read with care: tools are many.
  * @typedef {DeltaFrame | BlockFrame | PageTextFrame | ModelInfoFrame | FallbackFrame | RetryFrame | MetricsFrame
- *   | SavedFrame | TerminalFrame} Frame  The frames the page acts on. Others are passed over.
+ *   | SavedFrame | TerminalFrame | WorkFrame} Frame  The frames the page acts on. Others are passed over.
  *
  * @typedef {{ html: string, open: boolean }} Block
+ *
+ * @typedef {"approve" | "approve_task" | "deny"} Decision
+ * @typedef {{ approval_id?: string, decision?: Decision }} Approval
+ * @typedef {{ label: string, value: string, description: string }} Option
+ *
+ * @typedef {object} ToolRow  One call of a tool. `version` grows with each change.
+ * @property {string} callId
+ * @property {string} tool
+ * @property {number} round
+ * @property {number} block  how many blocks of the answer stand before it
+ * @property {"running" | "done" | "failed" | "waiting" | "stopped"} state
+ * @property {string} command  in one line
+ * @property {string} full
+ * @property {string} message
+ * @property {string} tail
+ * @property {string} output
+ * @property {number | null} exitCode
+ * @property {number} elapsed  seconds
+ * @property {{ file?: string, added?: number, removed?: number, text: string } | null} diff
+ * @property {string} documentTitle
+ * @property {string} imageUrl
+ * @property {number} version
+ *
+ * @typedef {{ type: string, block: number, round: number, [field: string]: any }} Notice
+ *
+ * @typedef {object} Ask  A question to the user, or an approval card.
+ * @property {"question" | "approval"} kind
+ * @property {string} id
+ * @property {string} question
+ * @property {string} description
+ * @property {Option[]} options
+ * @property {boolean} multi
+ * @property {string} tool
+ * @property {string} content  the whole of what will happen
+ * @property {string[]} effects
+ * @property {string} workspace
+ * @property {number} expiresAt  milliseconds since 1970; 0 when it does not expire
+ * @property {"pending" | "approved" | "denied" | "expired" | "retired"} state
+ * @property {string} problem  why it could not be answered
+ *
+ * @typedef {object} Work  What an agent did in one answer.
+ * @property {ToolRow[]} rows
+ * @property {Notice[]} notices
+ * @property {{ url?: unknown, image_prompt?: unknown }[]} images
+ * @property {string} plan
+ * @property {Ask | null} ask
+ * @property {Approval | null} approval  the decision that began the answer
+ * @property {Record<string, unknown>[]} controls  what the page shall do; taken out as it is done
  *
  * @typedef {"open" | "paused" | "queued" | "lost"} Link  The state of the connection behind a live answer.
  *
@@ -113,6 +175,8 @@
  * @property {string} text
  * @property {string} thinking
  * @property {Block[]} blocks
+ * @property {Work} work
+ * @property {number} seenBefore  frames up to this one were sent before this page followed
  * @property {string} model
  * @property {string} endpointLabel
  * @property {Metrics | null} metrics
@@ -133,6 +197,7 @@
  * @property {string | null} html
  * @property {Terminal | null} metadata
  * @property {Live | null} live
+ * @property {Work} work
  *
  * @typedef {object} Chat  One opened session. Late callbacks hold their own chat, so they cannot draw into another.
  * @property {string | null} session  null until the first message creates it
@@ -152,6 +217,7 @@
  * @property {ModelItem[]} models
  * @property {boolean} modelsKnown
  * @property {Route} defaultRoute
+ * @property {Mode} defaultMode
  * @property {Route | null} choice  the route picked for a chat that has no session yet
  * @property {Install} install
  * @property {string} alert  an error to show, in words

@@ -1,8 +1,9 @@
 /** The composer: writing, sending, stopping, and the draft of each session. */
 
-import { sendMessage, stopAnswer } from "../core/chat.js";
 import { byId } from "../core/dom.js";
 import { keepDraft, readDraft } from "../core/drafts.js";
+import { stopAnswer } from "../core/running.js";
+import { sendMessage } from "../core/sending.js";
 import { isLive, state, watch } from "../core/state.js";
 
 const form = byId("composer", HTMLFormElement);

@@ -1,0 +1,104 @@
+/** How the open chat works: chat or agent, plans first or not, and in which folder. */
+
+/** @import { Mode } from "./types.js" */
+
+import * as api from "./api.js";
+import { currentSession, set, state, tell } from "./state.js";
+import { tellTabs } from "./tabs.js";
+
+const PLAN = "odysseus.plan-mode.";
+const MODE = "odysseus.mode";
+
+/** Storage that is full or forbidden only costs the keeping, so what is set here stands beside it. @type {Map<string, string>} */
+const kept = new Map();
+
+/** @param {string} key */
+function read(key) {
+  try {
+    return kept.get(key) ?? localStorage.getItem(key) ?? "";
+  } catch (error) {
+    console.warn("A setting cannot be read.", error);
+    return "";
+  }
+}
+
+/**
+ * @param {string} key
+ * @param {string} value  empty forgets it
+ */
+function keep(key, value) {
+  kept.set(key, value);
+  try {
+    if (value) localStorage.setItem(key, value);
+    else localStorage.removeItem(key);
+  } catch (error) {
+    console.warn("A setting cannot be kept.", error);
+  }
+}
+
+/** The open chat's mode; a new chat takes the one chosen last. @returns {Mode} */
+export function currentMode() {
+  const mode = currentSession()?.mode ?? (read(MODE) || state.defaultMode);
+  return mode === "agent" ? "agent" : "chat";
+}
+
+/** @param {Mode} mode */
+export async function setMode(mode) {
+  keep(MODE, mode);
+  await change({ mode });
+}
+
+/** The folder of the open chat, empty when it has its own. */
+export const currentWorkspace = () => currentSession()?.workspace ?? "";
+
+/**
+ * Set or clear the folder of a session.
+ *
+ * @param {string} session
+ * @param {string} path  absolute; empty clears it
+ * @returns {Promise<string>} why the server refused, empty when it did not
+ */
+export async function setWorkspace(session, path) {
+  try {
+    replace(await api.patchSession(session, { workspace: path }));
+    return "";
+  } catch (error) {
+    if (!(error instanceof api.ApiError)) throw error;
+    return error.message;
+  }
+}
+
+/** @param {{ mode: Mode }} changes */
+async function change(changes) {
+  const session = currentSession();
+  if (!session) return tell("sessions");
+  replace({ ...session, ...changes }); // shown at once; a refusal puts it back
+  try {
+    replace(await api.patchSession(session.id, changes));
+  } catch (error) {
+    if (!(error instanceof api.ApiError)) throw error;
+    replace(session);
+    set({ alert: error.message });
+  }
+}
+
+/** @param {import("./types.js").Session} session */
+function replace(session) {
+  set({ sessions: state.sessions.map((known) => (known.id === session.id ? { ...known, ...session } : known)) });
+  tellTabs({ kind: "sessions" });
+}
+
+/** Whether the open chat makes plans and changes nothing. */
+export const isPlanMode = () => read(PLAN + (state.chat.session ?? "new")) === "on";
+
+/** @param {boolean} on */
+export function setPlanMode(on) {
+  keep(PLAN + (state.chat.session ?? "new"), on ? "on" : "");
+  tell("chat");
+}
+
+/** The new chat has become a session. @param {string} session */
+export function movePlanMode(session) {
+  keep(PLAN + session, read(`${PLAN}new`));
+  keep(`${PLAN}new`, "");
+}

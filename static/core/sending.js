@@ -1,0 +1,207 @@
+/** Sending to the open chat: a message, or a decision on a card. Each is sent once. Draws nothing. */
+
+/** @import { Chat, Decision, Message } from "./types.js" */
+
+import { newLive } from "./answer.js";
+import * as api from "./api.js";
+import { load, loaded } from "./chat.js";
+import { forgetDraft, keepDraft } from "./drafts.js";
+import { newMessage } from "./history.js";
+import { isModelMissing, currentRoute } from "./models.js";
+import { currentMode, isPlanMode, movePlanMode, setPlanMode } from "./modes.js";
+import { follow } from "./running.js";
+import { refreshSessions } from "./sessions.js";
+import { currentSession, isLive, set, state, tell } from "./state.js";
+import { tellTabs } from "./tabs.js";
+
+let keys = 0;
+
+/** @param {Chat} chat */
+const isOpen = (chat) => state.chat === chat;
+
+/**
+ * Do something that starts a run in the open chat, when nothing else is on its way there. What a refusal means, `onError`
+ * says: true when the server has it all the same.
+ *
+ * @param {Chat} chat
+ * @param {() => Promise<boolean>} action
+ * @param {(error: api.ApiError) => Promise<boolean>} onError
+ */
+async function once(chat, action, onError) {
+  if (chat.sending || isLive()) return false;
+  chat.sending = true;
+  set({ alert: "" });
+  tell("chat");
+  try {
+    await loaded();
+    if (!isOpen(chat) || chat.phase !== "ready" || isLive()) return false;
+    return await action();
+  } catch (error) {
+    if (!(error instanceof api.ApiError)) throw error;
+    if (await onError(error)) return true;
+    if (isOpen(chat)) set({ alert: error.message });
+    return false;
+  } finally {
+    chat.sending = false;
+    if (isOpen(chat)) tell("chat");
+  }
+}
+
+/**
+ * Send a message to the open chat. True once the server has accepted it. When the connection breaks before the answer's
+ * first byte, the server is asked whether it has it.
+ *
+ * @param {string} text
+ * @param {object} [more]
+ * @param {() => Promise<void>} [more.prepare]  done when nothing stands in the way any more; it may throw ApiError
+ * @param {string} [more.approvedPlan]  a plan to carry out
+ * @returns {Promise<boolean>}
+ */
+export async function sendMessage(text, { prepare, approvedPlan } = {}) {
+  const { chat } = state;
+  if (!text.trim()) return false;
+  const action = async () => {
+    if (await isModelMissing()) {
+      set({ alert: "Install the embedded model or add an endpoint first. Your message is kept." });
+      return false;
+    }
+    await prepare?.();
+    const session = chat.session ?? (await createSession(chat, text));
+    accept(chat, session, text, await api.send(session, fieldsOf(text, approvedPlan)));
+    return true;
+  };
+  return once(chat, action, async ({ status }) => status === 0 && (await arrived(chat, text)));
+}
+
+/** Carry out a plan that was made in plan mode, which ends with this. @param {string} plan */
+export async function carryOut(plan) {
+  const sent = await sendMessage("Carry out this plan.", { approvedPlan: plan });
+  if (sent) setPlanMode(false);
+  return sent;
+}
+
+/**
+ * @param {string} text
+ * @param {string} [approvedPlan]
+ */
+function fieldsOf(text, approvedPlan) {
+  const route = currentRoute();
+  const mode = currentSession() ? currentMode() : undefined; // the server knows it, if the list has not come yet
+  return {
+    message: text,
+    mode,
+    selected_model: route?.model,
+    selected_endpoint_id: route?.endpoint_id,
+    ...(mode === "agent" && { plan_mode: !approvedPlan && isPlanMode() }),
+    ...(approvedPlan && { approved_plan: approvedPlan }),
+  };
+}
+
+/**
+ * Answer an approval card. A card that can no longer be answered says why.
+ *
+ * @param {Message} message  the one with the card
+ * @param {Decision} decision
+ */
+export async function decide(message, decision) {
+  const { chat } = state;
+  const { ask } = message.work;
+  const { session } = chat;
+  if (!session || !ask || ask.state !== "pending") return false;
+  const action = async () => {
+    const response = await api.send(session, { tool_approval_id: ask.id, tool_approval_decision: decision });
+    ask.state = decision === "deny" ? "denied" : "approved";
+    begin(chat, session, response);
+    return true;
+  };
+  return once(chat, action, async ({ status, message: why }) => {
+    if (status !== 409 && status !== 0) return false;
+    if (status === 409) Object.assign(ask, { state: "retired", problem: why });
+    const known = status === 409 || (await isRunning(session));
+    chat.sending = false;
+    if (known) await load(chat);
+    return known;
+  });
+}
+
+/**
+ * The open chat's session, made when it has none yet. Throws ApiError.
+ *
+ * @param {Chat} chat
+ * @param {string} draft  what is being written
+ * @returns {Promise<string>}
+ */
+export async function createSession(chat, draft) {
+  const { id } = await api.createSession({ ...currentRoute(), mode: currentMode() });
+  chat.session = id;
+  keepDraft(null, "");
+  keepDraft(id, draft);
+  movePlanMode(id);
+  if (isOpen(chat)) history.replaceState(null, "", `#${encodeURIComponent(id)}`);
+  await refreshSessions();
+  return id;
+}
+
+/**
+ * @param {Chat} chat
+ * @param {string} session
+ * @param {string} text
+ * @param {Response} response
+ */
+function accept(chat, session, text, response) {
+  forgetDraft(session, text);
+  if (isOpen(chat)) chat.messages.push(newMessage({ key: `new-${(keys += 1)}`, role: "user", content: text }));
+  retireCards(chat);
+  begin(chat, session, response);
+}
+
+/** An ordinary message takes the place of a decision. @param {Chat} chat */
+function retireCards(chat) {
+  for (const { work } of chat.messages) {
+    if (work.ask?.kind === "approval" && work.ask.state === "pending") work.ask.state = "retired";
+  }
+}
+
+/**
+ * The server has accepted something: follow the run that it starts.
+ *
+ * @param {Chat} chat
+ * @param {string} session
+ * @param {Response} response
+ */
+function begin(chat, session, response) {
+  tellTabs({ kind: "run", session });
+  if (!isOpen(chat)) return void response.body?.cancel();
+  follow(chat, newLive(session, api.runIdOf(response)), response, load);
+  void refreshSessions();
+}
+
+/**
+ * Whether a message whose sending broke off has reached the server all the same.
+ *
+ * @param {Chat} chat
+ * @param {string} text
+ */
+async function arrived(chat, text) {
+  if (!chat.session || !(await isRunning(chat.session, text))) return false;
+  forgetDraft(chat.session, text);
+  chat.sending = false;
+  await load(chat);
+  return true;
+}
+
+/**
+ * Whether the session has a run that goes on, and of this question, if one is given.
+ *
+ * @param {string} session
+ * @param {string} [text]
+ */
+async function isRunning(session, text) {
+  try {
+    const status = await api.streamStatus(session);
+    return status?.status === "streaming" && (text === undefined || status.query === text.trim());
+  } catch (error) {
+    if (error instanceof api.ApiError) return false;
+    throw error;
+  }
+}
