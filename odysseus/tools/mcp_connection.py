@@ -176,7 +176,7 @@ def why(error: BaseException | None, connection: Connection) -> str:
         return _how_it_ended(connection.pipes)
     if connection.status:
         return f"It answered with HTTP status {connection.status}. Check the url and the headers."
-    if isinstance(error, httpx2.HTTPError):
+    if isinstance(error, httpx2.HTTPError | httpx2.InvalidURL):
         return "It cannot be reached. Check that it runs, and the url."
     return "Its answer does not fit the protocol." if error else "The connection ended."
 

@@ -77,12 +77,12 @@ class McpServer:
         """Call a tool; waits a little for a server that is being started. Raises ToolError."""
         connection = await self._connected()
 
-        async def progress(done: float, total: float | None, message: str | None) -> None:
-            share = f"{done:g} of {total:g}" if total else f"{done:g}"
+        async def report(progress: float, total: float | None, message: str | None) -> None:
+            share = f"{progress:g} of {total:g}" if total else f"{progress:g}"
             context.progress(one_line(f"{share} {message or ''}")[:PROGRESS_LIMIT], "")
 
         # A task of its own, so that a cancelled call returns at once, and tells the server behind that.
-        calling = asyncio.create_task(connection.call(tool, arguments, progress))
+        calling = asyncio.create_task(connection.call(tool, arguments, report))
         self._calls.add(calling)
         calling.add_done_callback(self._forget)
         try:
