@@ -33,25 +33,24 @@ Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObj
 
 
 class Pipes:
-    """One run of a server's program. `garbage` counts the lines on its stdout that were no message."""
+    """One run of a server's program. `ended` says that it went of itself, with `exit_code` if it told one.
+
+    `garbage` counts the lines on its stdout that were no message.
+    """
 
     def __init__(self, name: str, command: Sequence[str], environ: Mapping[str, str]) -> None:
         self.garbage = 0
         self.ended = asyncio.Event()
+        self.exit_code: int | None = None
         self._name = name
         self._command = command
         self._environ = environ
-        self._process: Process | None = None
-
-    @property
-    def exit_code(self) -> int | None:
-        """What it ended with, below zero for a signal; None while it runs and where it never did."""
-        return self._process.returncode if self._process else None
+        self._closing = False
 
     @asynccontextmanager
     async def streams(self) -> AsyncIterator[Streams]:
         """Start the program and speak with it; at the end it is gone within a second. Raises OSError."""
-        process = self._process = await asyncio.create_subprocess_exec(
+        process = await asyncio.create_subprocess_exec(
             *self._command,
             stdin=PIPE,
             stdout=PIPE,
@@ -69,6 +68,7 @@ class Pipes:
                 group.start_soon(self._note, process)
                 yield incoming, outgoing
             finally:
+                self._closing = True
                 with anyio.CancelScope(shield=True):
                     await end_process(process)
                 group.cancel_scope.cancel()
@@ -82,8 +82,9 @@ class Pipes:
                     await sends.send(message)
         # Its exit code comes a moment behind the end of its pipe.
         with suppress(TimeoutError):
-            await asyncio.wait_for(process.wait(), GRACE_SECONDS)
-        self.ended.set()
+            self.exit_code = await asyncio.wait_for(process.wait(), GRACE_SECONDS)
+        if not self._closing:
+            self.ended.set()
         sends.close()
 
     def _parse(self, line: bytes) -> SessionMessage | None:
@@ -127,6 +128,9 @@ async def end_process(process: Process) -> None:
         _signal_group(process, kill)
     with suppress(TimeoutError):
         await asyncio.wait_for(process.wait(), GRACE_SECONDS)
+    # Nothing public closes the pipes while a child outside the group holds their other ends, or while they are full.
+    if transport := getattr(process, "_transport", None):
+        transport.close()
 
 
 def _signal_group(process: Process, kill: bool) -> None:
