@@ -1,4 +1,4 @@
-"""The folder that confines a run's file and shell tools, and which folders may be one. How paths are opened: confine."""
+"""The folder that confines a run's file and shell tools, and which folders may be one. Opens no file: that is confine."""
 
 from __future__ import annotations
 
