@@ -29,7 +29,9 @@ OFFERED = os.name == "posix"
 SETTLE_SECONDS = 5.0
 """How long the end of a program may take after its time is over, at the most."""
 
-_KEEPER = Path(__file__).with_name("process_keeper.py")
+_KEEPER = "import os, sys; sys.path.append(sys.argv[1]); from process_keeper import main; os._exit(main(sys.argv[2:]))"
+"""As an import, so that it is compiled only once; last on the path, so that the names beside it hide no others."""
+
 _KEEPER_SECONDS = 3.5
 _DRAIN_SECONDS = 1.0
 _READ = 65_536
@@ -166,7 +168,7 @@ async def _start(program: Program, scratch: Path, control: int, written: int) ->
     numbers = (math.ceil(limits.cpu_seconds), limits.memory_mb << 20, limits.file_bytes)
     try:
         return await asyncio.create_subprocess_exec(
-            *(sys.executable, "-I", "-S", str(_KEEPER), *map(str, numbers), *arguments),
+            *(sys.executable, "-I", "-S", "-c", _KEEPER, os.path.dirname(__file__), *map(str, numbers), *arguments),
             stdin=control,
             stdout=written,
             stderr=STDOUT,
