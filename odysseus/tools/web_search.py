@@ -22,6 +22,7 @@ from odysseus.config import WebConfig
 from odysseus.text import clean_text
 from odysseus.tools.base import Arguments, Tool, ToolContext, ToolError, ToolResult, make_tool, one_line
 from odysseus.tools.web_client import USER_AGENT, open_session, read_body
+from odysseus.tools.web_worker import WorkerError, ask_worker
 
 TimeRange = Literal["", "day", "week", "month", "year"]
 
@@ -32,6 +33,14 @@ TITLE_LIMIT = 200
 SNIPPET_LIMIT = 500
 URL_LIMIT = 2048
 _LIBRARY_SECONDS = 10
+_WORKER_SECONDS = 30.0
+_DUCKDUCKGO = {
+    "missing": "Web search is not set up. Set [web] searxng_url, or put a key of Brave in its environment variable, "
+    "or install DuckDuckGo's library: pip install 'odysseus[search]'.",
+    "refused": "DuckDuckGo refuses: too many searches. Try again later.",
+    "timeout": "DuckDuckGo did not answer in time. Try again later.",
+    "network": "DuckDuckGo cannot be reached or refuses. Try again later, or set up SearXNG or Brave.",
+}
 _TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
 _URL = re.compile(r"https?://[^\s\x00-\x1f\x7f<>]+", re.IGNORECASE)
 
@@ -88,7 +97,7 @@ async def search(
             elif service == "brave":
                 found = await _brave(config, query, time_range, brave_url)
             else:
-                found = await asyncio.to_thread(_duckduckgo, query, time_range, config.results)
+                found = await _duckduckgo(query, time_range, config.results)
     except TimeoutError as error:
         raise ToolError(f"The search did not answer within {config.fetch_seconds:g} seconds.") from error
     except aiohttp.ClientError as error:
@@ -151,30 +160,15 @@ async def _brave(config: WebConfig, query: str, time_range: str, brave_url: str)
     return [_result(item, "title", "url", "description") for item in rows]
 
 
-def _duckduckgo(query: str, time_range: str, count: int) -> Iterable[SearchResult]:
-    """Blocks until its answer or its own time limit, so it runs in a thread."""
+async def _duckduckgo(query: str, time_range: str, count: int) -> Iterable[SearchResult]:
+    asked = {"query": query, "timelimit": time_range[:1] or None, "max_results": count, "seconds": _LIBRARY_SECONDS}
     try:
-        from ddgs import DDGS
-        from ddgs.exceptions import DDGSException, RatelimitException, TimeoutException
-    except ImportError as error:
-        raise ToolError(
-            "Web search is not set up. Set [web] searxng_url, or put a key of Brave in its environment variable, "
-            "or install DuckDuckGo's library: pip install 'odysseus[search]'."
-        ) from error
-    limit = time_range[0] if time_range else None
-    try:
-        rows = DDGS(timeout=_LIBRARY_SECONDS).text(
-            query, region="wt-wt", timelimit=limit, max_results=count, backend="duckduckgo"
-        )
-    except RatelimitException as error:
-        raise ToolError("DuckDuckGo refuses: too many searches. Try again later.") from error
-    except TimeoutException as error:
-        raise ToolError("DuckDuckGo did not answer in time. Try again later.") from error
-    except DDGSException as error:
-        if "No results" in str(error):
-            return []
-        raise ToolError("DuckDuckGo cannot be reached or refuses. Try later, or set up SearXNG or Brave.") from error
-    return [_result(row, "title", "href", "body") for row in rows]
+        answer = await ask_worker("search_worker.py", asked, b"", _WORKER_SECONDS)
+    except WorkerError as error:
+        raise ToolError(_DUCKDUCKGO["network"]) from error
+    if failed := answer.get("failed"):
+        raise ToolError(_DUCKDUCKGO[failed])
+    return [_result(row, "title", "href", "body") for row in _rows(answer.get("rows"))]
 
 
 async def _get(url: URL, headers: Mapping[str, str]) -> tuple[int, bytes]:

@@ -7,22 +7,15 @@ from __future__ import annotations
 
 import asyncio
 import codecs
-import os
 import re
-import sys
-from asyncio.subprocess import DEVNULL, PIPE
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
-
-import msgspec
 
 from odysseus.text import clean_text
 from odysseus.tools.base import ToolError, one_line
+from odysseus.tools.web_worker import WorkerError, ask_worker
 
 READING_SECONDS = 15.0
-_WORKER = Path(__file__).with_name("page_worker.py")
-_KEPT_ENV = ("PATH", "SYSTEMROOT", "HOME", "LANG", "VIRTUAL_ENV", "PYTHONPATH")
 _SNIFFED = 4096
 
 _HTML = frozenset({"text/html", "application/xhtml+xml"})
@@ -104,30 +97,15 @@ def decode(body: bytes, declared: str = "") -> str:
 
 async def read_html(html: str, url: str) -> Page:
     """The content of a page, read by a process of its own, which ends with this call. Raises ToolError."""
-    given = msgspec.json.encode({"url": url}) + b"\n" + html.encode("utf-8", "replace")
-    answer = await _run_worker(given)
+    try:
+        answer = await ask_worker("page_worker.py", {"url": url}, html.encode("utf-8", "replace"), READING_SECONDS)
+    except (TimeoutError, WorkerError) as error:
+        raise ToolError("The page is too large or too tangled to be read.") from error
     if "missing" in answer:
         raise ToolError(
             "Reading HTML needs the extra `web`: pip install 'odysseus[web]'. Plain text and JSON are read."
         )
     return Page(one_line(_tidy(answer["title"])), await asyncio.to_thread(_tidy, answer["text"]))
-
-
-async def _run_worker(given: bytes) -> dict[str, str]:
-    environ = {name: os.environ[name] for name in _KEPT_ENV if name in os.environ}
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-P", str(_WORKER), stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=environ
-    )
-    try:
-        async with asyncio.timeout(READING_SECONDS):
-            answer, _ = await process.communicate(given)
-        return msgspec.json.decode(answer, type=dict[str, str])
-    except (TimeoutError, msgspec.DecodeError) as error:
-        raise ToolError("The page is too large or too tangled to be read.") from error
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
 
 
 def _not_read(content_type: str, found: str) -> ToolError:
