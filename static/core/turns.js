@@ -129,7 +129,7 @@ export async function takeBack(message) {
  */
 export const isLast = (message) => state.chat.messages.at(-1) === message && !isLive() && !state.chat.sending;
 
-/** The run an answer came from. @param {Message} message */
+/** The run an answer came from. @param {Pick<Message, "metadata" | "live">} message */
 export const runOf = (message) => message.metadata?.run_id ?? message.live?.runId ?? "";
 
 /**

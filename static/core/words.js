@@ -1,6 +1,6 @@
 /** Figures and states as words. Pure. */
 
-/** @import { Failure, Fallback, Live, Metrics, Terminal } from "./types.js" */
+/** @import { Failure, Fallback, Metrics, Terminal } from "./types.js" */
 
 const TIMEOUTS = {
   wall_clock_timeout: "Ended: the answer took longer than the time limit.",
@@ -104,31 +104,6 @@ export const count = (value) => value.toLocaleString("en");
 
 /** @param {number} bytes */
 export const megabytes = (bytes) => `${Math.round(bytes / 1e6)} MB`;
-
-/**
- * What the status line says about a live answer.
- *
- * @param {Live} live
- * @param {boolean} loading  the model is being loaded
- */
-export function progress(live, loading) {
-  if (live.ended) return ended(live);
-  if (live.stopping) return "Stopping…";
-  if (live.link === "lost") return "The connection was lost. Trying again…";
-  if (live.link === "queued") return "Paused here: many tabs are streaming. Click to go on.";
-  if (live.retry) return live.retry;
-  if (live.blocks.length || live.text) return "Answering…";
-  if (live.thinking) return "Thinking…";
-  return loading ? "Loading the model…" : "Waiting for the answer…";
-}
-
-/** @param {Live} live */
-function ended(live) {
-  const status = live.terminal?.status;
-  if (status === "stopped") return "Stopped.";
-  if (!live.error && (!status || status === "completed")) return "Answer finished.";
-  return live.text ? "The answer ended early." : "No answer came.";
-}
 
 const DAY_MS = 86_400_000;
 

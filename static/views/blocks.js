@@ -24,6 +24,8 @@ function addCopyButtons(node) {
 export class BlockList {
   /** @type {{ node: HTMLElement, html: string, open: boolean }[]} */
   #drawn = [];
+  /** @type {Element[]} */
+  #stored = [];
 
   constructor() {
     this.node = h("div", { class: "blocks", dir: "auto" });
@@ -37,8 +39,21 @@ export class BlockList {
   showStored(html) {
     this.#drawn = [];
     setHtml(this.node, html);
-    for (const block of this.node.children) block.setAttribute("dir", "auto");
+    this.#stored = [...this.node.children];
+    for (const block of this.#stored) block.setAttribute("dir", "auto");
     addCopyButtons(this.node);
+  }
+
+  /**
+   * Put something between the blocks, once: what is there already stays where it is.
+   *
+   * @param {HTMLElement} node
+   * @param {number} before  how many blocks stand before it
+   */
+  place(node, before) {
+    if (node.parentNode === this.node) return;
+    const next = this.#drawn[before]?.node ?? this.#stored[before] ?? null;
+    this.node.insertBefore(node, next);
   }
 
   /**

@@ -1,4 +1,4 @@
-/** The foot of a message: its figures, the ways out when it failed, copying and deleting. */
+/** The foot of a message: its figures, the ways out when it failed, undoing what it changed, copying and deleting. */
 
 /** @import { Message } from "../core/types.js" */
 
@@ -11,7 +11,7 @@ import { icon } from "../core/icons.js";
 /**
  * @param {"message" | "answer"} what
  * @param {() => string} read  the text to copy
- * @param {(deed: keyof Deeds) => void} does
+ * @param {(deed: keyof Deeds | "undo") => void} does
  */
 export function createFoot(what, read, does) {
   const numbers = h("span", { class: "figures" });
@@ -21,31 +21,47 @@ export function createFoot(what, read, does) {
   const remove = h("button", { type: "button", class: "icon-button delete", "aria-label": label, title: label }, icon("bin"));
   const node = h("div", { class: "foot" });
 
-  const offer = () => node.replaceChildren(numbers, ways, copy, remove);
-  const confirm = () => {
-    const keep = small("Keep", () => {
-      offer();
-      remove.focus();
-    });
-    node.replaceChildren(h("span", {}, `Delete this ${what}?`), small("Delete", () => does("remove"), "danger"), keep);
+  const undo = small("Undo changes", () => confirm("Put the files back as they were before?", "Undo", "undo", undo));
+
+  const offer = () => node.replaceChildren(numbers, ways, undo, copy, remove);
+  /** @type {HTMLElement} */
+  let asker = remove;
+  const leave = () => {
+    offer();
+    asker.focus();
+  };
+  /**
+   * @param {string} question
+   * @param {string} yes
+   * @param {"remove" | "undo"} deed
+   * @param {HTMLElement} from  gets the focus back
+   */
+  const confirm = (question, yes, deed, from) => {
+    asker = from;
+    const keep = small("Keep", leave);
+    const act = () => {
+      if (deed === "undo") offer();
+      does(deed);
+    };
+    node.replaceChildren(h("span", {}, question), small(yes, act, "danger"), keep);
     keep.focus();
   };
   node.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || remove.isConnected) return;
     event.preventDefault();
-    offer();
-    remove.focus();
+    leave();
   });
-  remove.addEventListener("click", confirm);
+  remove.addEventListener("click", () => confirm(`Delete this ${what}?`, "Delete", "remove", remove));
   offer();
 
   return {
     node,
-    /** @param {{ figures: string, text: boolean, ways: boolean, stored: boolean }} now  what there is to show and to do */
+    /** @param {{ figures: string, text: boolean, ways: boolean, stored: boolean, undo: boolean }} now  what there is to show and to do */
     draw(now) {
       setText(numbers, now.figures);
       copy.hidden = !now.text;
       remove.hidden = !now.stored;
+      undo.hidden = !now.undo;
       if (ways.hidden !== now.ways) return;
       ways.hidden = !now.ways;
       ways.replaceChildren(...(now.ways ? [small("Try again", () => does("again")), small("Edit", () => does("edit"))] : []));

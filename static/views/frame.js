@@ -33,6 +33,12 @@ function leaveDrawer() {
   menu.focus();
 }
 
+/** Show the list of chats: the drawer where there is one, else its search field. */
+export function showChats() {
+  if (menu.checkVisibility()) openDrawer();
+  else byId("search", HTMLInputElement).focus();
+}
+
 function drawTitle() {
   const name = currentSession()?.name ?? (state.chat.session ? "" : "New chat");
   setText(title, name);

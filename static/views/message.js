@@ -1,13 +1,18 @@
-/** One message of the transcript: the user's words, or an answer with its label, reasoning, blocks and last line. */
+/** One message of the transcript: the user's words, or an answer with its label, reasoning, blocks, doings and last line. */
 
 /** @import { Row } from "../core/dom.js" */
 /** @import { Message } from "../core/types.js" */
-/** @import { Deeds } from "./foot.js" */
+/** @import { AgentDeeds } from "./doings.js" */
+/** @import { Deeds as FootDeeds } from "./foot.js" */
+
+/** @typedef {FootDeeds & AgentDeeds} Deeds */
 
 import { h, setText } from "../core/dom.js";
-import { hasQuestion } from "../core/turns.js";
+import { isWaiting } from "../core/progress.js";
+import { hasQuestion, runOf, undoChanges } from "../core/turns.js";
 import { endedEarly, figures, outcome, standIn } from "../core/words.js";
 import { BlockList } from "./blocks.js";
+import { createDoings } from "./doings.js";
 import { createFoot } from "./foot.js";
 import { createReasoning } from "./reasoning.js";
 
@@ -43,7 +48,7 @@ function createOutcome() {
 function createQuestion(message, deeds) {
   const text = h("div", { class: "bubble", dir: "auto" });
   const ending = createOutcome();
-  const foot = createFoot("message", () => message.content, (deed) => deeds[deed](message));
+  const foot = createFoot("message", () => message.content, (deed) => deed !== "undo" && deeds[deed](message));
   return {
     node: h("article", { class: "message question", "aria-label": "You" }, text, ending.node, foot.node),
     update(now) {
@@ -51,7 +56,26 @@ function createQuestion(message, deeds) {
       const { content, metadata, id } = message;
       setText(text, content);
       ending.draw(metadata ? outcome(metadata) : { text: "", tone: "quiet" });
-      foot.draw({ figures: "", text: true, ways: id !== null && endedEarly(metadata), stored: id !== null });
+      foot.draw({ figures: "", text: true, ways: id !== null && endedEarly(metadata), stored: id !== null, undo: false });
+    },
+  };
+}
+
+/** What came of undoing an answer's changes: a line, once it was asked for. */
+function createUndo() {
+  const node = h("p", { class: "outcome", role: "status", hidden: true });
+  let done = false;
+  return {
+    node,
+    /** @param {Message} message */
+    canDo: ({ work, metadata, live }) => !done && runOf({ metadata, live }) !== "" && work.rows.some(({ diff, state }) => diff && state === "done"),
+    /** @param {Message} message */
+    async act(message) {
+      const result = await undoChanges(message);
+      done = result.done;
+      setText(node, result.text);
+      node.dataset.tone = done ? "quiet" : "bad";
+      node.hidden = false;
     },
   };
 }
@@ -69,32 +93,40 @@ function createAnswer(message, deeds, onToggle) {
   const fallback = h("p", { class: "label fallback" });
   const reasoning = createReasoning(onToggle);
   const blocks = new BlockList();
+  const doings = createDoings(blocks, () => message, deeds, onToggle);
   const waiting = h("div", { class: "waiting", "aria-hidden": "true" }, h("i"), h("i"), h("i"));
   const ending = createOutcome();
-  const foot = createFoot("answer", () => content, (deed) => deeds[deed](message));
-  const body = [label, fallback, reasoning.node, blocks.node, waiting, ending.node, foot.node];
+  const undo = createUndo();
+  const foot = createFoot("answer", () => content, (deed) => (deed === "undo" ? undo.act(message).then(draw) : deeds[deed](message)));
+  const body = [label, fallback, doings.decision, reasoning.node, blocks.node, waiting, doings.cards, ending.node, undo.node, foot.node];
   const node = h("article", { class: "message answer", "aria-label": "Answer" }, ...body);
+
+  function draw() {
+    const { live, metadata, id } = message;
+    const running = live !== null && !live.ended;
+    content = live?.text || message.content;
+    setText(label, metadata?.model || live?.model || "");
+    setText(fallback, standIn(live?.fallback ?? metadata?.fallback));
+    label.title = live?.endpointLabel || metadata?.endpoint_label || "";
+    reasoning.draw(live?.thinking || metadata?.thinking || "", running && !live.blocks.length);
+    if (live) blocks.draw(live.blocks);
+    else if (message.html !== null && message.html !== stored) blocks.showStored((stored = message.html));
+    doings.draw();
+    waiting.hidden = !live || !isWaiting(live);
+    foot.node.hidden = running;
+    if (running) return ending.draw({ text: "", tone: "quiet" });
+    const record = metadata ?? live?.terminal ?? null;
+    ending.draw(outcome(record, live?.error ?? null));
+    const ways = endedEarly(record, live?.error ?? null) && hasQuestion(message);
+    const numbers = figures(live?.metrics ?? null, metadata);
+    foot.draw({ figures: numbers, text: content !== "", ways, stored: id !== null, undo: undo.canDo(message) });
+  }
 
   return {
     node,
     update(now) {
       message = now;
-      const { live, metadata, id } = message;
-      const running = live !== null && !live.ended;
-      content = live?.text || message.content;
-      setText(label, metadata?.model || live?.model || "");
-      setText(fallback, standIn(live?.fallback ?? metadata?.fallback));
-      label.title = live?.endpointLabel || metadata?.endpoint_label || "";
-      reasoning.draw(live?.thinking || metadata?.thinking || "", running && !live.blocks.length);
-      if (live) blocks.draw(live.blocks);
-      else if (message.html !== null && message.html !== stored) blocks.showStored((stored = message.html));
-      waiting.hidden = !running || live.blocks.length > 0;
-      foot.node.hidden = running;
-      if (running) return ending.draw({ text: "", tone: "quiet" });
-      const record = metadata ?? live?.terminal ?? null;
-      ending.draw(outcome(record, live?.error ?? null));
-      const ways = endedEarly(record, live?.error ?? null) && hasQuestion(message);
-      foot.draw({ figures: figures(live?.metrics ?? null, metadata), text: content !== "", ways, stored: id !== null });
+      draw();
     },
   };
 }

@@ -5,6 +5,7 @@
 import { byId, h, setText } from "../core/dom.js";
 import { icon } from "../core/icons.js";
 import { chooseModel, currentEndpoint, currentRoute, refreshModels } from "../core/models.js";
+import { createPanel } from "../core/panel.js";
 import { state, watch } from "../core/state.js";
 
 const STATES = {
@@ -25,6 +26,7 @@ const dot = byId("picker-dot", HTMLElement);
 const panel = byId("picker-panel", HTMLElement);
 const filter = byId("picker-filter", HTMLInputElement);
 const list = byId("picker-list", HTMLElement);
+const opening = createPanel(root, button, panel, fill);
 
 function drawButton() {
   const route = currentRoute();
@@ -77,15 +79,13 @@ function option(item, model) {
   const chosen = route?.endpoint_id === item.endpoint_id && (route.model || item.models[0]?.id) === model;
   const choose = () => {
     void chooseModel({ endpoint_id: item.endpoint_id, model });
-    close(true);
+    opening.close(true);
   };
   const props = { type: "button", class: "option", "aria-pressed": String(chosen), "data-route": `${item.endpoint_id} ${model}` };
   return h("button", { ...props, onclick: choose }, h("span", {}, model), icon("check"));
 }
 
-function open() {
-  panel.hidden = false;
-  button.setAttribute("aria-expanded", "true");
+function fill() {
   filter.value = "";
   const many = state.models.reduce((sum, item) => sum + item.models.length, 0) >= FILTER_FROM;
   filter.hidden = !many;
@@ -97,44 +97,26 @@ function open() {
   void refreshModels(true);
 }
 
-/** @param {boolean} giveFocusBack */
-function close(giveFocusBack) {
-  if (panel.hidden) return;
-  panel.hidden = true;
-  button.setAttribute("aria-expanded", "false");
-  if (giveFocusBack) button.focus();
-}
-
 /** @param {KeyboardEvent} event */
 function onKey(event) {
-  if (panel.hidden) return;
-  if (event.key === "Escape") {
-    event.preventDefault(); // only the panel closes; an answer goes on
-    close(true);
-  }
   const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
-  if (!step) return;
+  if (panel.hidden || !step) return;
   event.preventDefault();
   const options = [...panel.querySelectorAll("button.option")];
   const next = options[options.indexOf(/** @type {Element} */ (document.activeElement)) + step] ?? options[step > 0 ? 0 : options.length - 1];
   if (next instanceof HTMLElement) next.focus();
 }
 
+/** Show the models, as the button does. */
+export const openPicker = () => opening.open();
+
 /** @param {() => void} openEndpoints */
 export function startPicker(openEndpoints) {
   watch(["models", "chat", "sessions", "choice"], drawButton);
-  button.addEventListener("click", () => (panel.hidden ? open() : close(true)));
   filter.addEventListener("input", drawList);
   document.addEventListener("keydown", onKey, true);
-  root.addEventListener("focusout", (event) => {
-    // A list that is drawn again drops its focused button; that is no reason to close.
-    if (event.relatedTarget instanceof Node && !root.contains(event.relatedTarget)) close(false);
-  });
-  document.addEventListener("pointerdown", (event) => {
-    if (event.target instanceof Node && !root.contains(event.target)) close(false);
-  });
   byId("picker-add", HTMLButtonElement).addEventListener("click", () => {
-    close(true); // the dialog gives the focus back to what had it before
+    opening.close(true); // the dialog gives the focus back to what had it before
     openEndpoints();
   });
 }

@@ -2,8 +2,8 @@
 
 import { byId, setText } from "../core/dom.js";
 import { currentEndpoint, refreshModels } from "../core/models.js";
+import { progress } from "../core/progress.js";
 import { isLive, set, state, watch } from "../core/state.js";
-import { progress } from "../core/words.js";
 
 const LOADING_MS = 1000;
 

@@ -2,11 +2,12 @@
 
 /** @import { Row } from "../core/dom.js" */
 /** @import { Chat, Message } from "../core/types.js" */
-/** @import { Deeds } from "./foot.js" */
+/** @import { Deeds } from "./message.js" */
 
 import { loadEarlier, syncChat } from "../core/chat.js";
 import { byId, h, reconcile } from "../core/dom.js";
 import { ScrollKeeper } from "../core/scroll.js";
+import { carryOut, decide, sendMessage } from "../core/sending.js";
 import { isLive, state, watch } from "../core/state.js";
 import { askAgain, deleteMessage, takeBack } from "../core/turns.js";
 import { createMessage } from "./message.js";
@@ -38,14 +39,19 @@ function keepFocus() {
   if (document.activeElement === document.body) (area.checkVisibility() ? area : composer).focus({ preventScroll: true });
 }
 
+/** Something is sent from the transcript: its answer is what the reader wants to see. @param {Promise<boolean>} sending */
+async function begin(sending) {
+  keeper.toEnd();
+  if (await sending) keeper.toEnd();
+  keepFocus();
+}
+
 /** @type {Deeds} */
 const deeds = {
-  async again(message) {
-    const sent = askAgain(message, rewrite);
-    keeper.toEnd();
-    if (await sent) keeper.toEnd();
-    keepFocus();
-  },
+  again: (message) => void begin(askAgain(message, rewrite)),
+  decide: (message, decision) => void begin(decide(message, decision)),
+  answer: (text) => void begin(sendMessage(text)),
+  carryOut: (plan) => void begin(carryOut(plan)),
   async edit(message) {
     const text = await takeBack(message);
     if (text) rewrite(text);
