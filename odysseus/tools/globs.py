@@ -44,6 +44,7 @@ def parse_glob(pattern: str) -> Glob:
             raise ToolError("A file pattern starts at the path and cannot leave it. Set path to the folder to look in.")
         names.update(parts)
         whole = parts if "/" in branch else [_ANY, *parts]
+        whole = [part for at, part in enumerate(whole) if part != _ANY or whole[at - 1 : at] != [_ANY]]
         branches.append([None if part == _ANY else re.compile(translate(part)) for part in whole])
     return Glob(branches, frozenset(names))
 
@@ -80,10 +81,5 @@ def _fits(steps: Sequence[Step], names: Sequence[str]) -> bool:
 
 
 def _passed(steps: Sequence[Step], places: set[int]) -> set[int]:
-    """The places, and those behind steps that need no name."""
-    for place in sorted(places):
-        at = place
-        while at < len(steps) and steps[at] is None:
-            at += 1
-            places.add(at)
-    return places
+    """The places, and those behind a step that needs no name; no two such steps follow each other."""
+    return places | {place + 1 for place in places if place < len(steps) and steps[place] is None}

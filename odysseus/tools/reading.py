@@ -49,31 +49,34 @@ def _page(text: TextIO, shown: str, page: Page, patience: Patience) -> str:
     rows: list[str] = []
     room = PAGE_CHARACTERS
     number = page.offset
+    held = 0
     notes: list[str] = []
-    while number < page.offset + page.limit and room > 0:
+    while number < page.offset + page.limit:
         skip = page.column - 1 if number == page.offset else 0
-        most = min(room, LINE_CHARACTERS if page.limit > 1 else room)
-        line = _line(text, skip, most, patience)
+        line = _line(text, skip, LINE_CHARACTERS if page.limit > 1 else room, patience)
         if line is None:
             break
         kept, length = line
+        if len(kept) > room:
+            held = 1  # taken from the file, but left for the next page
+            break
         if skip + len(kept) < length:
             notes.append(f"Line {number} has {length:,} characters; see more of it with {_on(number, skip, kept)}.")
         rows.append(f"{number}\t{kept}")
-        room -= len(rows[-1]) + 1
+        room -= len(rows[-1])
         number += 1
     if not rows:
         return f"[{shown} is empty.]" if number == 1 else _fail(_too_far(shown, number - 1, page.offset))
-    return "\n".join([*rows, *_notes(text, page, number, notes, patience)]).replace("\x00", "\ufffd")
+    return "\n".join([*rows, *_notes(page, number, notes, _rest(text, held, patience))]).replace("\x00", "\ufffd")
 
 
 def _on(number: int, skip: int, kept: str) -> str:
     return f"offset={number}, limit=1, column={skip + len(kept) + 1}"
 
 
-def _notes(text: TextIO, page: Page, number: int, notes: list[str], patience: Patience) -> list[str]:
+def _notes(page: Page, number: int, notes: list[str], left: tuple[int, bool]) -> list[str]:
     """What follows the lines: where there is more."""
-    rest, whole = _rest(text, patience)
+    rest, whole = left
     if rest:
         total = f" of {number - 1 + rest:,}" if whole else ""
         notes = [f"Lines {page.offset}-{number - 1}{total}; read on with offset={number}.", *notes[:5]]
@@ -95,9 +98,9 @@ def _line(text: TextIO, skip: int, most: int, patience: Patience) -> tuple[str, 
     return (kept, length) if length else None
 
 
-def _rest(text: TextIO, patience: Patience) -> tuple[int, bool]:
-    """How many lines follow, and whether all were counted."""
-    lines, seen, last = 0, 0, "\n"
+def _rest(text: TextIO, held: int, patience: Patience) -> tuple[int, bool]:
+    """How many lines follow, with those held back, and whether all were counted."""
+    lines, seen, last = held, 0, "\n"
     while piece := text.read(CHUNK):
         lines += piece.count("\n")
         last = piece[-1]
