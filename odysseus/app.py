@@ -9,21 +9,31 @@ from pathlib import Path
 
 from aiohttp import web
 
+from odysseus.agent import loop
+from odysseus.agent.pictures import picture_maker
 from odysseus.clock import Clock, SystemClock
 from odysseus.config import Config, EndpointConfig
 from odysseus.models.installer import Installer
 from odysseus.providers.base import Provider
 from odysseus.providers.router import Router
+from odysseus.runs.agent_work import AgentDesk, AgentSettings
+from odysseus.runs.approvals import ApprovalBook
+from odysseus.runs.places import Places
 from odysseus.runs.recovery import recover
 from odysseus.runs.registry import RunRegistry, RunSettings
 from odysseus.runs.run import Limits
+from odysseus.store.approvals import ApprovalStore
 from odysseus.store.changes import ChangeStore
 from odysseus.store.db import Database
+from odysseus.store.documents import DocumentStore
 from odysseus.store.endpoints import EndpointStore
+from odysseus.store.memories import MemoryStore
 from odysseus.store.messages import MessageStore
 from odysseus.store.runs import RunStore
 from odysseus.store.sessions import SessionStore
 from odysseus.store.uploads import UploadStore
+from odysseus.tools.mcp import McpServers
+from odysseus.tools.shelf import Shelf, Stores
 from odysseus.web.guard import Guard, add_headers, host_name
 from odysseus.web.problems import problems
 from odysseus.web.routes import routes
@@ -83,7 +93,13 @@ async def _services(config: Config, place: Place, clock: Clock, db: Database) ->
     recovered = await recover(runs, clock)
     if recovered:
         log.info("marked %d runs of the last process as interrupted", recovered)
-    endpoints, messages = EndpointStore(db), MessageStore(db, clock)
+    endpoints, messages, approvals = EndpointStore(db), MessageStore(db, clock), ApprovalStore(db, clock)
+    stores = Stores(
+        ChangeStore(db, clock),
+        DocumentStore(db, clock),
+        MemoryStore(db, clock),
+        UploadStore(db, place.data / UPLOADS, clock),
+    )
     router = Router(
         config.chat,
         lambda endpoint: make_provider(endpoint, config, place.data / MODELS, clock),
@@ -91,6 +107,11 @@ async def _services(config: Config, place: Place, clock: Clock, db: Database) ->
     )
     for endpoint in (*config.endpoints, *await endpoints.list()):
         router.add(endpoint)
+    mcp = McpServers(config.mcp, clock)
+    mcp.start()
+    shelf = Shelf(config, stores, clock, picture_maker(config.images, router.configs), mcp.tools)
+    book = ApprovalBook(approvals, clock, config.agent.approval_seconds)
+    desk = AgentDesk(shelf.tools, book, Places(place.data.resolve()), agent_settings(config))
     return Services(
         config=config,
         clock=clock,
@@ -98,9 +119,12 @@ async def _services(config: Config, place: Place, clock: Clock, db: Database) ->
         sessions=SessionStore(db, clock),
         messages=messages,
         endpoints=endpoints,
-        changes=ChangeStore(db, clock),
-        uploads=UploadStore(db, place.data / UPLOADS, clock),
-        runs=RunRegistry(runs, messages, clock, run_settings(config)),
+        approvals=approvals,
+        changes=stores.changes,
+        uploads=stores.uploads,
+        desk=desk,
+        mcp=mcp,
+        runs=RunRegistry(runs, messages, desk, clock, run_settings(config)),
         router=router,
         installer=Installer(place.data / MODELS),
         static=STATIC.resolve(),
@@ -111,6 +135,7 @@ async def _services(config: Config, place: Place, clock: Clock, db: Database) ->
 async def close_services(services: Services) -> None:
     """End the runs, then let go of models, downloads and the database."""
     await services.runs.close()
+    await services.mcp.close()
     await services.installer.close()
     await services.router.close()
     await services.db.close()
@@ -149,6 +174,18 @@ def run_settings(config: Config) -> RunSettings:
         server.replay_seconds,
         server.replay_bytes,
         server.checkpoint_seconds,
+    )
+
+
+def agent_settings(config: Config) -> AgentSettings:
+    """What holds for every agent run, from the settings."""
+    agent = config.agent
+    return AgentSettings(
+        loop.Limits(agent.max_rounds, agent.max_tool_calls, agent.max_cost),
+        config.tools,
+        agent.ask_after_outside,
+        agent.system_prompt,
+        agent.workspace,
     )
 
 

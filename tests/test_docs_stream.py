@@ -24,7 +24,7 @@ from odysseus.dialects.page import block_frame
 from odysseus.dialects.sse import gap_frame
 from odysseus.events import ModelInfo, UsageReport
 from odysseus.render.blocks import Block
-from odysseus.runs.record import Ending, Failure, Identity, Timing, metrics, terminal_record
+from odysseus.runs.record import Ending, Failure, Identity, Produced, Timing, metrics, terminal_record
 from odysseus.web.chat import ChatBody
 
 STREAM = page("chat-stream.md")
@@ -33,10 +33,11 @@ INFO = ModelInfo("m", "e", "E")
 USAGE = UsageReport(2, 1, 1, 1, 0.1, "m", 1, True)
 IDENTITY = Identity("r", "s", "agent", "m", "e", "E", 0.0, 1, "u")
 TIMING = Timing(2.0, 1.0)
+PRODUCED = Produced("t", INFO, [USAGE])
 RECORD = terminal_record(
     IDENTITY,
     Ending("failed", "error", "stop", failure=Failure(500, "f")),
-    ("t", INFO, [USAGE]),
+    PRODUCED,
     TIMING,
     message_id="a",
     frames=9,
@@ -48,7 +49,7 @@ SAMPLES: Sequence[events.Event] = (
     events.Retrying(1, 2, 1.0, "r"),
     events.FellBack("a", "b", "r", 1, "e", "f", "F"),
     USAGE,
-    events.Metrics(metrics(IDENTITY, INFO, [USAGE], TIMING)),
+    events.Metrics(metrics(IDENTITY, PRODUCED, TIMING)),
     events.RunTimedOut("idle_timeout", "m", 1.0, 1.0),
     events.MessageSaved("a"),
     events.RunEnded("chat", RECORD),

@@ -310,3 +310,19 @@ def flood(frames: int, text: str = "word ", per_write: int = 50) -> list[bytes]:
 def paced(frames: int, per_second: float, text: str = "word ") -> list[Step]:
     """A good answer of `frames` text chunks, `per_second` of them each second."""
     return [Paced([text_chunk(text)] * frames, per_second), finish(), usage(12, frames), DONE]
+
+
+def call_chunk(name: str, arguments: Mapping[str, Any] | str, index: int = 0, call_id: str = "") -> bytes:
+    """A whole tool call in one piece."""
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    call = {"index": index, "id": call_id or f"call_{index}", "type": "function"}
+    return chunk({"tool_calls": [{**call, "function": {"name": name, "arguments": text}}]})
+
+
+def calls(*named: tuple[str, Mapping[str, Any] | str], text: str = "", prefix: str = "call") -> list[bytes]:
+    """A whole answer that calls these tools, with ids `prefix_0`, `prefix_1` and so on."""
+    said = [text_chunk(text)] if text else []
+    made = [
+        call_chunk(name, arguments, index, f"{prefix}_{index}") for index, (name, arguments) in enumerate(named)
+    ]
+    return [chunk({"role": "assistant", "content": ""}), *said, *made, finish("tool_calls"), usage(20, 5), DONE]

@@ -1,90 +1,199 @@
-"""One turn: a request to a model, its chunks as events. Knows no run, no store, no socket."""
+"""The loop: requests to a model and calls of tools in turn, until the task is done, the user is asked, or a limit met.
+
+Knows providers and tools; must not know runs, stores or sockets. A chat is a loop of one round without tools.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import aclosing
 from dataclasses import dataclass, replace
-from typing import Any, cast
 
-from odysseus.context.budget import MESSAGE_OVERHEAD, estimate_tokens
+from odysseus.agent.approvals import Sealed
+from odysseus.agent.calls import CallRunner, RoundResult
+from odysseus.agent.guards import Circle, IntentNudge, LoopBreaker
+from odysseus.agent.request import BETWEEN_ROUNDS, Publish, Request, Said
+from odysseus.agent.transcript import to_entry
+from odysseus.errors import ProviderError
 from odysseus.events import (
+    ApprovalDecision,
+    BudgetExceeded,
     Event,
-    FellBack,
-    Mode,
+    LoopBroken,
     ModelInfo,
-    ReasoningDelta,
-    Retrying,
-    TextDelta,
+    Noted,
+    NudgesExhausted,
+    RoundBegun,
+    RoundsExhausted,
     UsageReport,
 )
-from odysseus.providers.base import AnsweredBy, ChatRequest, Finished
-from odysseus.providers.fallback import Answer, Asker
+from odysseus.providers.base import ChatMessage, ChatRequest, Finished
+from odysseus.providers.fallback import Asker
 
-Publish = Callable[[Sequence[Event]], None]
+NUDGE = "You said what you would do, but called no tool. Call it now. If nothing is left to do, give the answer."
+LAST_ROUND = "You repeat the same calls with the same results. No tools are left: answer now with what you know."
+BROKEN = "The model repeated the same calls with the same results. It was asked to answer without tools."
+UNKEPT = "The model kept announcing an action without taking it."
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """What is asked, and who may answer."""
+class Limits:
+    """Of one run; 0 is no limit but for rounds. `cost` in US dollars."""
 
-    mode: Mode
+    rounds: int = 50
+    calls: int = 0
+    cost: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What the user has said to a sealed call."""
+
+    sealed: Sealed
+    decision: ApprovalDecision
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What an agent run has to do. `runner` makes its calls, with `publish` for what it shows."""
+
     asker: Asker
     request: ChatRequest
+    limits: Limits
+    runner: Callable[[Publish], CallRunner]
+    before: Sequence[Event] = ()
+    decision: Decision | None = None
 
 
-async def run_turn(turn: Turn, publish: Publish) -> Finished | None:
-    """Stream one answer into `publish`; give the provider's own end of it. Raises ProviderError.
-
-    A cancelled turn has closed its upstream connection when this returns. What an answer that breaks off has used is
-    published too.
-    """
-    selected = turn.asker.current
-    publish([ModelInfo(selected.model, selected.endpoint_id, selected.endpoint_label, selected.context_length)])
-    ending = _Ending()
-    try:
-        async with aclosing(cast(Any, turn.asker.ask(turn.request))) as batches:
-            async for batch in batches:
-                told = [chunk for chunk in batch if type(chunk) in _TOLD]
-                if told:
-                    publish(told)
-                if len(told) < len(batch):
-                    ending.take(batch)
-    finally:
-        if ending.usage:
-            publish([replace(ending.usage, model=ending.model or turn.asker.current.model)])
-    return ending.finished
+async def run_chat(asker: Asker, request: ChatRequest, publish: Publish) -> Finished | None:
+    """One answer without tools; gives the provider's own end of it. Raises ProviderError."""
+    publish([model_info(asker)])
+    said = await Request(asker, request, publish).run()
+    if said.state:
+        publish([Noted(to_entry(said.message()))])
+    return said.finished
 
 
-_TOLD = frozenset({TextDelta, ReasoningDelta, Retrying, FellBack})
+async def run_agent(task: Task, publish: Publish) -> Finished | None:
+    """The whole loop; gives the end of the last answer. Raises ProviderError."""
+    publish([*task.before, model_info(task.asker)])
+    return await _Loop(task, publish).run()
 
 
-class _Ending:
-    """What an answer says besides its text."""
-
-    def __init__(self) -> None:
-        self.model: str | None = None
-        self.usage: UsageReport | None = None
-        self.finished: Finished | None = None
-
-    def take(self, batch: Sequence[Answer]) -> None:
-        for chunk in batch:
-            if isinstance(chunk, AnsweredBy):
-                self.model = chunk.model
-            elif isinstance(chunk, UsageReport):
-                self.usage = chunk
-            elif isinstance(chunk, Finished):
-                self.finished = chunk
+def model_info(asker: Asker) -> ModelInfo:
+    """The route that is asked first."""
+    selected = asker.current
+    return ModelInfo(selected.model, selected.endpoint_id, selected.endpoint_label, selected.context_length)
 
 
-def estimated_usage(request: ChatRequest, answer: str, thinking: str) -> UsageReport:
-    """What a request probably cost, for providers that do not say and answers that were cut short."""
-    prompt = sum(estimate_tokens(message.content) + MESSAGE_OVERHEAD for message in request.messages)
-    reasoning = estimate_tokens(thinking)
-    return UsageReport(
-        input_tokens=prompt,
-        output_tokens=estimate_tokens(answer) + reasoning,
-        reasoning_tokens=reasoning or None,
-        model=request.model,
-        estimated=True,
-    )
+class _Loop:
+    """The state of one loop."""
+
+    def __init__(self, task: Task, publish: Publish) -> None:
+        self._task = task
+        self._publish = publish
+        self._messages = list(task.request.messages)
+        self._runner = task.runner(publish)
+        self._runner.hear(self._messages)
+        self._breaker = LoopBreaker()
+        self._nudge = IntentNudge()
+        self._cost = 0.0
+        self._spoken = False
+        self._noted = task.decision is not None
+
+    async def run(self) -> Finished | None:
+        if self._task.decision and await self._settled(self._task.decision):
+            return Finished("tool_calls")
+        limits = self._task.limits
+        said = Said()
+        for round_ in range(1, limits.rounds + 1):
+            if round_ > 1:
+                self._publish([RoundBegun(round_)])
+            said = await self._ask(round_, tools=True)
+            if not said.calls:
+                if self._nudged(said, round_):
+                    continue
+                return said.finished
+            result = await self._runner.run(said.calls, round_)
+            self._messages += [answered.message for answered in result.answered]
+            if result.asked or self._over_budget(result):
+                return said.finished
+            if circle := self._circle(said, result):
+                return await self._last_round(circle, round_)
+        self._publish([RoundsExhausted(limits.rounds)])
+        return said.finished
+
+    async def _settled(self, decided: Decision) -> bool:
+        """Carry out the user's decision; True when the user has the next word again."""
+        result = await self._runner.settle(decided.sealed, decided.decision)
+        self._messages += [answered.message for answered in result.answered]
+        return result.asked or self._over_budget(result)
+
+    async def _ask(self, round_: int, *, tools: bool) -> Said:
+        task = self._task
+        offered = task.request.tools if tools else ()
+        request = replace(task.request, messages=tuple(self._messages), tools=offered)
+        before = BETWEEN_ROUNDS if self._spoken else ""
+        asked = Request(task.asker, request, self._publish, round_, before)
+        try:
+            said = await asked.run()
+        except (ProviderError, asyncio.CancelledError):
+            self._note_partial(asked.said)
+            raise
+        self._count(said.usage)
+        self._spoken = self._spoken or bool(said.text)
+        self._messages.append(said.message())
+        if said.calls or said.state or self._noted:
+            self._note(said.message())
+        return said
+
+    def _note(self, message: ChatMessage) -> None:
+        self._noted = True
+        self._publish([Noted(to_entry(message))])
+
+    def _note_partial(self, said: Said) -> None:
+        """What an answer that broke off has said, so that the next prompt has it behind the calls before it."""
+        if self._noted and said.text.strip():
+            self._note(ChatMessage("assistant", said.text))
+
+    def _count(self, usage: UsageReport | None) -> None:
+        self._cost += (usage.cost or 0.0) if usage else 0.0
+
+    def _nudged(self, said: Said, round_: int) -> bool:
+        """Whether the model is asked to do what it has announced."""
+        matched = self._nudge.matched(said.text) if self._task.request.tools else ""
+        if not matched:
+            return False
+        if self._nudge.exhausted:
+            self._publish([NudgesExhausted("intent_without_call", UNKEPT, round_, self._nudge.count, matched)])
+            return False
+        self._nudge.count += 1
+        if not self._noted:
+            self._note(said.message())
+        self._say(NUDGE)
+        return True
+
+    def _say(self, text: str) -> None:
+        """Tell the model something in the user's place."""
+        message = ChatMessage("user", text)
+        self._messages.append(message)
+        self._note(message)
+
+    def _over_budget(self, result: RoundResult) -> bool:
+        limits = self._task.limits
+        if result.left:
+            self._publish([BudgetExceeded("tool_calls", limits.calls, self._runner.count)])
+            return True
+        if limits.cost and self._cost >= limits.cost:
+            self._publish([BudgetExceeded("cost", limits.cost, round(self._cost, 6))])
+            return True
+        return False
+
+    def _circle(self, said: Said, result: RoundResult) -> Circle | None:
+        return self._breaker.after_round([one.identity for one in result.answered], said.text)
+
+    async def _last_round(self, circle: Circle, round_: int) -> Finished | None:
+        self._publish([LoopBroken(circle.reason, BROKEN, round_, circle.detail), RoundBegun(round_ + 1)])
+        self._say(LAST_ROUND)
+        said = await self._ask(round_ + 1, tools=False)
+        return said.finished

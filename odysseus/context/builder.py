@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from itertools import groupby
 
 from odysseus.providers.base import ChatMessage
 
@@ -21,17 +20,29 @@ class UserClock:
 def build_prompt(
     system: str, history: Sequence[ChatMessage], clock: UserClock | None, now: float
 ) -> tuple[ChatMessage, ...]:
-    """System text first, then the history with empty answers left out and runs of one role joined.
+    """System text first, then the history with empty answers left out and texts of one role in a row joined.
 
     Many chat templates refuse two messages of one role in a row, which a failed or stopped turn leaves behind.
     """
     text = "\n\n".join(part for part in (system.strip(), _today(clock, now)) if part)
-    said = [message for message in history if message.content.strip()]
-    turns = [
-        ChatMessage(role, "\n\n".join(message.content for message in group))
-        for role, group in groupby(said, key=lambda message: message.role)
-    ]
+    turns: list[ChatMessage] = []
+    for message in history:
+        if not message.content.strip() and not _is_more_than_text(message):
+            continue
+        if turns and _joins(turns[-1], message):
+            turns[-1] = replace(turns[-1], content=f"{turns[-1].content}\n\n{message.content}")
+        else:
+            turns.append(message)
     return (ChatMessage("system", text), *turns) if text else tuple(turns)
+
+
+def _joins(before: ChatMessage, message: ChatMessage) -> bool:
+    return before.role == message.role and not (_is_more_than_text(before) or _is_more_than_text(message))
+
+
+def _is_more_than_text(message: ChatMessage) -> bool:
+    """Whether it has to stand as it is."""
+    return bool(message.role == "tool" or message.tool_calls or message.images or message.state)
 
 
 def _today(clock: UserClock | None, now: float) -> str:

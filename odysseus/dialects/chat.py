@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import orjson
 
+from odysseus.dialects.agent_frames import AGENT_EVENTS, agent_fields
 from odysseus.dialects.sse import data_frame
 from odysseus.events import (
     Event,
@@ -27,11 +28,15 @@ from odysseus.events import (
 DONE = b"data: [DONE]\n\n"
 
 
-def encode(event: Event) -> bytes:
-    """The event's frame."""
-    if type(event) is TextDelta:
-        return text_frame(event.text)
-    return _ENCODERS[type(event)](event)
+def encode(event: Event) -> bytes | None:
+    """The event's frame; None for what this dialect does not show."""
+    kind = type(event)
+    if kind is TextDelta:
+        return text_frame(event.text)  # type: ignore[union-attr]
+    if kind in AGENT_EVENTS:
+        return data_frame(agent_fields(event))
+    encoder = _ENCODERS.get(kind)
+    return encoder(event) if encoder else None
 
 
 def text_frame(text: str) -> bytes:

@@ -17,10 +17,12 @@ from odysseus.events import Event, Metrics, ReasoningDelta, RunEnded, TextDelta
 from odysseus.render.blocks import Block, BlockRenderer
 from odysseus.runs.log import Subscription
 from odysseus.runs.run import Run
+from odysseus.runs.trace import CUTS
 
 RENDER_SECONDS = 0.040
 RENDER_SHARE = 4
 EVENTS_AT_ONCE = 4096
+ENDS_TEXT = CUTS | {Metrics, RunEnded}
 
 
 class PageFeed:
@@ -31,6 +33,7 @@ class PageFeed:
         self._subscription = subscription
         self._renderer = BlockRenderer()
         self._unrendered = ""
+        self._closed: list[str] = []
         self._seen = 0
         self._due = 0.0
         self._number = subscription.cursor
@@ -43,7 +46,7 @@ class PageFeed:
             lost = self._subscription.skip_gap()
             data = self._after_gap(*lost) if lost else b""
             data += await self._written(self._subscription.take_events(EVENTS_AT_ONCE))
-            if self._unrendered and time.monotonic() >= self._due:
+            if (self._unrendered or self._closed) and time.monotonic() >= self._due:
                 data += await self._rendered()
             if data or self._subscription.ended:
                 return data
@@ -51,7 +54,7 @@ class PageFeed:
 
     async def _wait(self) -> None:
         """Until there are events, or it is time to show the text that waits."""
-        left = self._due - time.monotonic() if self._unrendered else None
+        left = self._due - time.monotonic() if self._unrendered or self._closed else None
         try:
             async with asyncio.timeout(left):
                 await self._subscription.wait()
@@ -63,7 +66,12 @@ class PageFeed:
         coming = self._subscription.coming_events()
         text, thinking = self._run.draft.text, self._run.draft.thinking
         text = text[: len(text) - _length(coming, TextDelta)]
-        self._unrendered += text[self._seen :]
+        start = self._seen
+        for cut in self._run.draft.cuts:
+            if start <= cut <= len(text):
+                self._closed.append(self._unrendered + text[start:cut])
+                self._unrendered, start = "", cut
+        self._unrendered += text[start:]
         self._seen = len(text)
         return text, thinking[: len(thinking) - _length(coming, ReasoningDelta)]
 
@@ -82,11 +90,13 @@ class PageFeed:
             if kind is TextDelta or kind is ReasoningDelta:
                 parts.append(self._merged(kind, same))
                 continue
-            if self._unrendered or kind in {Metrics, RunEnded}:
-                parts.append(await self._rendered(final=kind in {Metrics, RunEnded}))
+            if self._unrendered or self._closed or kind in ENDS_TEXT:
+                parts.append(await self._rendered(final=kind in ENDS_TEXT))
             for event in same:
-                self._number += 1
-                parts.append(self._framed(chat.encode(event)))
+                frame = chat.encode(event)
+                if frame is not None:
+                    self._number += 1
+                    parts.append(self._framed(frame))
         return b"".join(parts)
 
     def _merged(self, kind: type[Event], deltas: Sequence[Event]) -> bytes:
@@ -99,9 +109,10 @@ class PageFeed:
         return self._framed(chat.text_frame(text))
 
     async def _rendered(self, *, final: bool = False) -> bytes:
-        text, self._unrendered = self._unrendered, ""
+        closed, text = self._closed, self._unrendered
+        self._closed, self._unrendered = [], ""
         begun = time.monotonic()
-        blocks = await asyncio.to_thread(_advance, self._renderer, text, final)
+        blocks = await asyncio.to_thread(_advance, self._renderer, closed, text, final)
         now = time.monotonic()
         self._due = now + max(RENDER_SECONDS, RENDER_SHARE * (now - begun))
         return b"".join(self._framed(block_frame(block)) for block in blocks)
@@ -115,8 +126,10 @@ def block_frame(block: Block) -> bytes:
     return data_frame({"type": "block", "index": block.index, "open": block.open, "html": block.html})
 
 
-def _advance(renderer: BlockRenderer, text: str, final: bool) -> list[Block]:
-    blocks = renderer.feed(text) if text else []
+def _advance(renderer: BlockRenderer, closed: Sequence[str], text: str, final: bool) -> list[Block]:
+    """Render whole stretches of text, then the open one, which `final` closes too."""
+    blocks = [block for stretch in closed for block in renderer.finish(stretch)]
+    blocks += renderer.feed(text) if text else []
     return [*blocks, *renderer.finish()] if final else blocks
 
 

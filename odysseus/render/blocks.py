@@ -7,6 +7,7 @@ time; different renderers may work in different threads at once.
 
 import re
 from collections import ChainMap
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -69,7 +70,10 @@ class BlockRenderer:
         return changed + self._open_block()
 
     def finish(self, text: str = "") -> list[Block]:
-        """Add the last text, if any, and finish everything. Only link definitions at the end make an empty block."""
+        """Add the last text, if any, and finish everything. Only link definitions at the end make an empty block.
+
+        Text that is fed later is a new one, whose blocks are counted on.
+        """
         self._add(text)
         if self._carriage_return:
             self._add("\n")
@@ -77,7 +81,8 @@ class BlockRenderer:
         finished = self._take(len(self._spans))
         if self._source.strip():
             finished.append(self._close(""))
-        self._source, self._spans = "", []
+        self._source, self._spans, self._carriage_return = "", [], ""
+        self._complete = self._weight = self._looked = 0
         return finished
 
     def _add(self, text: str) -> None:
@@ -155,4 +160,15 @@ def _weight(text: str) -> int:
 
 def render_markdown(text: str) -> str:
     """A whole text: the blocks that streaming it would give, each in its `<div class="block">`."""
-    return "".join(f'<div class="block">{block.html}</div>' for block in BlockRenderer().finish(text))
+    return render_stretches((text,))[0]
+
+
+def render_stretches(stretches: Sequence[str]) -> tuple[str, list[int]]:
+    """A text in stretches that no block spans: its HTML, and how many blocks there are after each stretch."""
+    renderer = BlockRenderer()
+    blocks: list[Block] = []
+    counts: list[int] = []
+    for stretch in stretches:
+        blocks += renderer.finish(stretch)
+        counts.append(len(blocks))
+    return "".join(f'<div class="block">{block.html}</div>' for block in blocks), counts

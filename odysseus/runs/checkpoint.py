@@ -44,16 +44,16 @@ class Checkpointer:
     async def save(self, runs: Collection[Run]) -> None:
         """Store what is new in these runs. A run whose text cannot be stored is failed, not left to go on unsaved."""
         grown = [(run, run.draft.mark(), *run.draft.unsaved()) for run in runs]
-        pieces = [Piece(run.id, text, thinking) for run, _, text, thinking in grown if text or thinking]
+        grown = [entry for entry in grown if any(entry[2:])]
+        pieces = [Piece(run.id, text, thinking, steps) for run, _, text, thinking, steps in grown]
         if not pieces:
             return
         try:
             await self._store.checkpoint(pieces)
         except StoreError as error:
             log.exception("a checkpoint could not be stored")
-            for run, _, text, thinking in grown:
-                if text or thinking:
-                    run.fail(error)
+            for run, *_ in grown:
+                run.fail(error)
             return
-        for run, mark, _, _ in grown:
+        for run, mark, *_ in grown:
             run.draft.mark_saved(mark)

@@ -3,8 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from odysseus.events import Event, FellBack, ModelInfo, ReasoningDelta, TextDelta, UsageReport
+from odysseus.events import Event, FellBack, ModelInfo, ReasoningDelta, TextDelta, ToolStarted, UsageReport
+from odysseus.runs.record import Produced
+from odysseus.runs.trace import CUTS, Step, step_of, tool_calls
+
+
+class Mark(NamedTuple):
+    """How far a draft has grown: pieces of text and of reasoning, and steps."""
+
+    text: int = 0
+    thinking: int = 0
+    steps: int = 0
 
 
 class Draft:
@@ -13,7 +24,11 @@ class Draft:
     def __init__(self) -> None:
         self._text: list[str] = []
         self._thinking: list[str] = []
-        self._saved = (0, 0)
+        self._length = 0
+        self._saved = Mark()
+        self.steps: list[Step] = []
+        self.cuts: list[int] = []
+        self._acted = False
         self.answering: ModelInfo | None = None
         self.fallback: FellBack | None = None
         self.usage: list[UsageReport] = []
@@ -32,8 +47,13 @@ class Draft:
 
     @property
     def has_output(self) -> bool:
-        """Whether a client was shown any text or reasoning."""
-        return bool(self._text or self._thinking)
+        """Whether a client was shown any text, reasoning or tool row."""
+        return bool(self._text or self._thinking or self._acted)
+
+    @property
+    def produced(self) -> Produced:
+        """It all, as what the record is made from."""
+        return Produced(self.text, self.answering, self.usage, tool_calls(self.steps))
 
     def absorb(self, events: Sequence[Event], now: float) -> None:
         """Take in what the run publishes."""
@@ -41,6 +61,7 @@ class Draft:
             kind = type(event)
             if kind is TextDelta:
                 self._text.append(event.text)  # type: ignore[union-attr]
+                self._length += len(event.text)  # type: ignore[union-attr]
             elif kind is ReasoningDelta:
                 self._thinking.append(event.text)  # type: ignore[union-attr]
             elif isinstance(event, ModelInfo):
@@ -52,19 +73,30 @@ class Draft:
                 )
             elif isinstance(event, UsageReport):
                 self.usage.append(event)
+            else:
+                self._act(event)
         self.last_event_at = now
         if self.first_output_at is None and self.has_output:
             self.first_output_at = now
 
-    def unsaved(self) -> tuple[str, str]:
-        """Text and reasoning since the last `mark_saved`."""
-        text, thinking = self._saved
-        return "".join(self._text[text:]), "".join(self._thinking[thinking:])
+    def unsaved(self) -> tuple[str, str, list[Step]]:
+        """Text, reasoning and steps since the last `mark_saved`."""
+        saved = self._saved
+        return "".join(self._text[saved.text :]), "".join(self._thinking[saved.thinking :]), self.steps[saved.steps :]
 
-    def mark(self) -> tuple[int, int]:
+    def mark(self) -> Mark:
         """How far it has grown, for `mark_saved`."""
-        return len(self._text), len(self._thinking)
+        return Mark(len(self._text), len(self._thinking), len(self.steps))
 
-    def mark_saved(self, mark: tuple[int, int]) -> None:
+    def _act(self, event: Event) -> None:
+        """Remember what the agent did, and where in the text."""
+        self._acted = self._acted or isinstance(event, ToolStarted)
+        if type(event) in CUTS:
+            self.cuts.append(self._length)
+        step = step_of(event, self._length)
+        if step:
+            self.steps.append(step)
+
+    def mark_saved(self, mark: Mark) -> None:
         """All up to `mark` is stored."""
         self._saved = mark

@@ -8,6 +8,7 @@ from typing import Any
 
 from odysseus.clock import iso
 from odysseus.events import FellBack, FinishReason, Mode, ModelInfo, RunStatus, StopReason, UsageReport
+from odysseus.runs.trace import metadata_of
 
 USAGE_FIGURES = (
     "input_tokens",
@@ -60,6 +61,16 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True)
+class Produced:
+    """What a run has brought: the answer, who gave it, what each request used, and the calls that were made."""
+
+    text: str = ""
+    answering: ModelInfo | None = None
+    usage: Sequence[UsageReport] = ()
+    tool_calls: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Timing:
     """Seconds since the run's start; None where it never came to that."""
 
@@ -73,10 +84,9 @@ def usage_source(usage: Sequence[UsageReport]) -> str:
     return "mixed" if len(kinds) == 2 else "estimated" if True in kinds or not kinds else "real"
 
 
-def metrics(
-    identity: Identity, answering: ModelInfo | None, usage: Sequence[UsageReport], timing: Timing
-) -> dict[str, Any]:
+def metrics(identity: Identity, produced: Produced, timing: Timing) -> dict[str, Any]:
     """The contract's `metrics.data`."""
+    answering, usage = produced.answering, produced.usage
     output = sum(report.output_tokens for report in usage)
     context_length = answering.context_length if answering else None
     response = timing.total - timing.first_output if timing.first_output is not None else 0.0
@@ -90,21 +100,23 @@ def metrics(
         "context_percent": _share(usage, context_length),
         **_route(identity, answering, usage),
     }
-    return {**figures, "agent_rounds": len(usage), "tool_calls": 0} if identity.mode == "agent" else figures
+    if identity.mode == "chat":
+        return figures
+    return {**figures, "agent_rounds": len(usage), "tool_calls": produced.tool_calls}
 
 
 def terminal_record(
     identity: Identity,
     ending: Ending,
-    draft: tuple[str, ModelInfo | None, Sequence[UsageReport]],
+    produced: Produced,
     timing: Timing,
     *,
     message_id: str | None,
     frames: int | None,
 ) -> dict[str, Any]:
-    """The contract's terminal record. `draft` is text, answering model and usage; `frames` counts the whole run."""
-    text, answering, usage = draft
-    figures = metrics(identity, answering, usage, timing)
+    """The contract's terminal record. `frames` counts the whole run."""
+    text = produced.text
+    figures = metrics(identity, produced, timing)
     return {
         "record_id": identity.record_id,
         "run_id": identity.run_id,
@@ -116,7 +128,7 @@ def terminal_record(
         "finish_reason": ending.finish_reason,
         "finish_word": ending.finish_word,
         "partial": None if ending.status == "completed" else text,
-        **_route(identity, answering, usage),
+        **_route(identity, produced.answering, produced.usage),
         "usage": {key: figures[key] for key in USAGE_FIGURES if key in figures},
         "timing": {
             "started_at": iso(identity.started_at),
@@ -124,17 +136,19 @@ def terminal_record(
             "total_time": round(timing.total, 3),
             "time_to_first_token": _rounded(timing.first_output),
         },
-        "rounds": len(usage),
-        "tool_calls": 0,
+        "rounds": len(produced.usage),
+        "tool_calls": produced.tool_calls,
         "frames": frames,
-        "note": _note(ending, text),
+        "note": _note(ending, produced),
         "failure": {"status": ending.failure.status, "message": ending.failure.message} if ending.failure else None,
     }
 
 
-def message_metadata(record: Mapping[str, Any], thinking: str, fallback: FellBack | None = None) -> dict[str, Any]:
+def message_metadata(
+    record: Mapping[str, Any], thinking: str, steps: Sequence[Mapping[str, Any]] = (), fallback: FellBack | None = None
+) -> dict[str, Any]:
     """What the stored answer keeps, so that a reload draws what the stream drew. The text itself is the message's."""
-    metadata = {key: value for key, value in record.items() if key != "partial"}
+    metadata = {key: value for key, value in record.items() if key != "partial"} | metadata_of(steps)
     if thinking:
         metadata["thinking"] = thinking
     if fallback:
@@ -148,11 +162,12 @@ def message_metadata(record: Mapping[str, Any], thinking: str, fallback: FellBac
     return metadata
 
 
-def _note(ending: Ending, text: str) -> str | None:
+def _note(ending: Ending, produced: Produced) -> str | None:
     """What a user should know of an answer that is whole and yet not what was asked for."""
+    text = produced.text
     if ending.finish_reason == "length" and not text.strip():
         return "The longest length was used up by reasoning, before any answer."
-    if ending.status == "completed" and not text.strip():
+    if ending.status == "completed" and not text.strip() and not produced.tool_calls:
         return "Only reasoning was produced, and no answer."
     if ending.finish_reason == "length":
         return "The answer was cut at the longest length."

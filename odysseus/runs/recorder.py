@@ -7,8 +7,10 @@ from typing import Any
 
 from odysseus.clock import Clock
 from odysseus.providers.base import ChatMessage
+from odysseus.runs.history import answer_messages
 from odysseus.runs.record import Ending, message_metadata
 from odysseus.runs.run import Run
+from odysseus.runs.trace import metadata_of
 from odysseus.store.messages import Message, new_message_id
 from odysseus.store.runs import RunStore
 
@@ -32,7 +34,7 @@ class StoreRecorder:
         await self._store.finish(record, self._answer(run, record, message_id) if message_id else None)
 
     def _answer(self, run: Run, record: Mapping[str, Any], message_id: str) -> Message:
-        metadata = message_metadata(record, run.draft.thinking, run.draft.fallback)
+        metadata = message_metadata(record, run.draft.thinking, run.draft.steps, run.draft.fallback)
         return Message(
             message_id, run.identity.session_id, 0, "assistant", run.draft.text, metadata, self._clock.wall()
         )
@@ -49,4 +51,5 @@ class IncognitoRecorder:
 
     async def save(self, run: Run, record: Mapping[str, Any]) -> None:
         if not run.discarded:
-            self._remembered += [ChatMessage("user", run.query), ChatMessage("assistant", run.draft.text)]
+            question = [ChatMessage("user", run.query)] if run.query else []
+            self._remembered += [*question, *answer_messages(run.draft.text, metadata_of(run.draft.steps))]

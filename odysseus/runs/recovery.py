@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from odysseus.clock import Clock
 from odysseus.context.budget import estimate_tokens
 from odysseus.events import ModelInfo, UsageReport
-from odysseus.runs.record import Ending, Identity, Timing, message_metadata, terminal_record
+from odysseus.runs.record import Ending, Identity, Produced, Timing, message_metadata, terminal_record
+from odysseus.runs.trace import tool_calls
 from odysseus.store.messages import Message, new_message_id
 from odysseus.store.runs import RunStore, Unfinished
 
@@ -32,18 +33,23 @@ async def _close(store: RunStore, clock: Clock, run: Unfinished) -> None:
         run.record_id,
         run.user_message_id,
     )
-    message_id = new_message_id() if run.text or run.thinking else None
+    message_id = new_message_id() if run.text or run.thinking or run.steps else None
     record = terminal_record(
         identity,
         Ending("interrupted", "server_restart"),
-        (run.text, ModelInfo(run.model, run.endpoint_id, run.endpoint_id), _usage(run)),
+        Produced(
+            run.text,
+            ModelInfo(run.model, run.endpoint_id, run.endpoint_id),
+            _usage(run),
+            tool_calls(run.steps),
+        ),
         Timing(max(0.0, run.last_at - run.started_at), None),
         message_id=message_id,
         frames=None,
     )
     answer = None
     if message_id:
-        metadata = message_metadata(record, run.thinking)
+        metadata = message_metadata(record, run.thinking, run.steps)
         answer = Message(message_id, run.session_id, 0, "assistant", run.text, metadata, clock.wall())
     await store.finish(record, answer)
 

@@ -10,11 +10,13 @@ import asyncio
 import uuid
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
-from odysseus.agent.loop import Publish, Turn, estimated_usage, run_turn
+from odysseus.agent.approvals import Sealed
+from odysseus.agent.loop import run_chat
+from odysseus.agent.request import Publish, estimated_usage
 from odysseus.clock import Clock, Timer
 from odysseus.context.builder import UserClock, build_prompt
 from odysseus.errors import ShuttingDown
@@ -22,6 +24,8 @@ from odysseus.events import Mode, StopReason, UsageReport
 from odysseus.providers.base import ChatMessage, ChatRequest, Finished
 from odysseus.providers.pricing import cost_of
 from odysseus.providers.router import Route
+from odysseus.runs.agent_work import AgentDesk, AgentWish, Job, wish_of
+from odysseus.runs.approvals import STATE_OF
 from odysseus.runs.checkpoint import Checkpointer
 from odysseus.runs.draft import Draft
 from odysseus.runs.history import said
@@ -30,7 +34,7 @@ from odysseus.runs.record import Identity
 from odysseus.runs.recorder import IncognitoRecorder, StoreRecorder
 from odysseus.runs.run import Limits, Recorder, Run, Work
 from odysseus.store.messages import MessageStore
-from odysseus.store.runs import Begun, RunStart, RunStore
+from odysseus.store.runs import Begun, Decided, RunStart, RunStore
 
 T = TypeVar("T")
 
@@ -45,8 +49,13 @@ class Ask:
     route: Route
     system_prompt: str = ""
     user_clock: UserClock | None = None
-    incognito: bool = False
     detached: bool = True
+    agent: AgentWish = field(default_factory=AgentWish)
+
+    @property
+    def incognito(self) -> bool:
+        """Whether nothing of it is stored."""
+        return self.agent.wishes.incognito
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +71,12 @@ class RunSettings:
 class RunRegistry:
     """Owns every run from its start to its eviction."""
 
-    def __init__(self, runs: RunStore, messages: MessageStore, clock: Clock, settings: RunSettings) -> None:
+    def __init__(
+        self, runs: RunStore, messages: MessageStore, desk: AgentDesk, clock: Clock, settings: RunSettings
+    ) -> None:
         self._store = runs
         self._messages = messages
+        self._desk = desk
         self._clock = clock
         self._settings = settings
         self._runs: dict[str, Run] = {}
@@ -96,7 +108,7 @@ class RunRegistry:
     async def start(self, ask: Ask, encode: Encode) -> Run:
         """Begin a run. A caller that goes away in the meantime leaves a detached run, and stops another.
 
-        Raises ShuttingDown, NotFound, StoreError; then nothing is stored.
+        Raises ShuttingDown, NotFound, Conflict for an approval, StoreError; then nothing is stored.
         """
         if self._closing:
             raise ShuttingDown("The server is shutting down. Send the message again when it is back.")
@@ -121,9 +133,12 @@ class RunRegistry:
         """Stop what runs in the session and let nothing begin meanwhile. With `discard` it leaves nothing behind."""
         async with self._lock(session_id):
             await self._retire(session_id, "user_stop", discard=discard)
+            await self._store.retire_approvals(session_id)
+            self._desk.approvals.forget(session_id)
             yield
             if discard:
                 self._forget(session_id)
+                await self._desk.forget(session_id)
 
     async def close(self) -> None:
         """Take no more runs, end those that go, and let them store their records."""
@@ -154,14 +169,22 @@ class RunRegistry:
         async with self._lock(ask.session_id):
             await self._retire(ask.session_id, "replaced")
             run_id = uuid.uuid4().hex
+            ask, sealed = await self._decided(ask)
             request = await self._request(ask)
-            begun = None if ask.incognito else await self._store.begin(_run_start(run_id, ask))
+            begun = None if ask.incognito else await self._store.begin(_run_start(run_id, ask, sealed))
+            self._desk.approvals.forget(ask.session_id)
             run = self._make(_identity(run_id, ask, begun, self._clock.wall()), ask, encode)
             self._runs[ask.session_id] = run
-            turn = Turn(ask.mode, ask.route.asker(), request)
-            run.start(_work(turn), self._recorder(ask))
+            run.start(self._work(run.identity, ask, request, sealed), self._recorder(ask))
             self._checkpointer.begin()
             return run
+
+    async def _decided(self, ask: Ask) -> tuple[Ask, Sealed | None]:
+        """The sealed call that the user has decided on, and the ask with the wishes it was sealed under."""
+        if ask.agent.decision is None:
+            return ask, None
+        sealed = await self._desk.approvals.pending(ask.agent.approval_id, ask.session_id)
+        return replace(ask, mode="agent", agent=wish_of(sealed, ask.agent.decision)), sealed
 
     def _make(self, identity: Identity, ask: Ask, encode: Encode) -> Run:
         def unread() -> None:
@@ -174,9 +197,25 @@ class RunRegistry:
     async def _request(self, ask: Ask) -> ChatRequest:
         stored = said(await self._messages.all(ask.session_id))
         unstored = self._incognito.get(ask.session_id, []) if ask.incognito else []
-        history = [*stored, *unstored, ChatMessage("user", ask.message)]
-        prompt = build_prompt(ask.system_prompt, history, ask.user_clock, self._clock.wall())
+        new = [] if ask.agent.decision else [ChatMessage("user", ask.message)]
+        system = self._desk.system_prompt(ask.system_prompt, ask.agent) if ask.mode == "agent" else ask.system_prompt
+        prompt = build_prompt(system, [*stored, *unstored, *new], ask.user_clock, self._clock.wall())
         return ChatRequest(ask.route.first.model, prompt)
+
+    def _work(self, identity: Identity, ask: Ask, request: ChatRequest, sealed: Sealed | None) -> Work:
+        asker = ask.route.asker()
+
+        async def turn(publish: Publish) -> Finished | None:
+            if ask.mode == "chat":
+                return await run_chat(asker, request, publish)
+            return await self._desk.run(Job(identity, ask.agent, asker, request, sealed), publish)
+
+        def estimate(draft: Draft) -> UsageReport:
+            usage = estimated_usage(request, draft.text, draft.thinking)
+            price = asker.current.price
+            return replace(usage, cost=cost_of(usage, price)) if price else usage
+
+        return Work(turn, estimate)
 
     def _recorder(self, ask: Ask) -> Recorder:
         if ask.incognito:
@@ -216,8 +255,12 @@ class RunRegistry:
             self._incognito.pop(session_id, None)
 
 
-def _run_start(run_id: str, ask: Ask) -> RunStart:
-    return RunStart(run_id, ask.session_id, ask.mode, ask.message, ask.route.first.endpoint_id, ask.route.first.model)
+def _run_start(run_id: str, ask: Ask, sealed: Sealed | None) -> RunStart:
+    route = ask.route.first
+    decided = None
+    if sealed and ask.agent.decision:
+        decided = Decided(sealed.approval_id, STATE_OF[ask.agent.decision], sealed.user_message_id or "")
+    return RunStart(run_id, ask.session_id, ask.mode, ask.message, route.endpoint_id, route.model, decided)
 
 
 def _identity(run_id: str, ask: Ask, begun: Begun | None, now: float) -> Identity:
@@ -233,18 +276,6 @@ def _identity(run_id: str, ask: Ask, begun: Begun | None, now: float) -> Identit
         begun.record_id if begun else None,
         begun.user_message_id if begun else None,
     )
-
-
-def _work(turn: Turn) -> Work:
-    async def go(publish: Publish) -> Finished | None:
-        return await run_turn(turn, publish)
-
-    def estimate(draft: Draft) -> UsageReport:
-        usage = estimated_usage(turn.request, draft.text, draft.thinking)
-        price = turn.asker.current.price
-        return replace(usage, cost=cost_of(usage, price)) if price else usage
-
-    return Work(go, estimate)
 
 
 def _stop_abandoned(task: asyncio.Task[Run]) -> None:

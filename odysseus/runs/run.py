@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from odysseus.clock import Clock, Timer
@@ -178,11 +178,11 @@ class Run:
             events.append(self._timed_out(ending.stop_reason))
         if ending.status in {"failed", "interrupted"} and not self.draft.has_output:
             return events
-        usage = list(self.draft.usage)
-        if not usage:
-            usage.append(work.estimate(self.draft))
-            events.append(usage[-1])
-        return [*events, Metrics(metrics(self.identity, self.draft.answering, usage, self._timing()))]
+        produced = self.draft.produced
+        if not produced.usage:
+            produced = replace(produced, usage=[work.estimate(self.draft)])
+            events += produced.usage
+        return [*events, Metrics(metrics(self.identity, produced, self._timing()))]
 
     async def _record(self, recorder: Recorder, ending: Ending) -> list[Event]:
         message_id = recorder.answer_id(self, ending)
@@ -202,9 +202,10 @@ class Run:
         return Ending("failed", "error", failure=failure)
 
     def _terminal(self, ending: Ending, message_id: str | None) -> dict[str, Any]:
-        draft = (self.draft.text, self.draft.answering, self.draft.usage)
         frames = self.log.end + (3 if message_id else 2)
-        return terminal_record(self.identity, ending, draft, self._timing(), message_id=message_id, frames=frames)
+        return terminal_record(
+            self.identity, ending, self.draft.produced, self._timing(), message_id=message_id, frames=frames
+        )
 
     def _last(self, ending: Ending) -> Event:
         if ending.failure is not None:

@@ -14,6 +14,9 @@ from odysseus.errors import NotFound
 from odysseus.store.db import Connection, Database, Row
 from odysseus.store.sessions import Session, insert_session
 
+APART = 65_536
+"""Numbers between two questions."""
+
 NO_MESSAGE = "There is no such message in this session. It may have been deleted."
 
 
@@ -53,7 +56,8 @@ def new_message_id() -> str:
 async def append_message(db: Connection, message: Message, *, question_id: str | None = None) -> None:
     """Add a message at the end of its session, or behind its question, within a transaction.
 
-    `message.position` is not read. Questions have even numbers: the one after is kept for an answer that comes late.
+    `message.position` is not read. Questions stand far apart: the numbers between are for the answers to one, which
+    may come late.
     """
     await db.execute(
         """INSERT INTO messages (id, session_id, position, role, content, metadata, created_at)
@@ -75,15 +79,20 @@ async def append_message(db: Connection, message: Message, *, question_id: str |
 
 
 async def _free_position(db: Connection, message: Message, question_id: str | None) -> int:
-    rows = await db.execute_fetchall(
-        """SELECT (SELECT coalesce(max(position), 0) FROM messages WHERE session_id = ?1),
-                  (SELECT position FROM messages WHERE session_id = ?1 AND id = ?2)""",
+    if message.role == "user":
+        sql, parameters = "SELECT coalesce(max(position), 0) FROM messages WHERE session_id = ?", (message.session_id,)
+        ((last,),) = await db.execute_fetchall(sql, parameters)
+        return (int(last) // APART + 1) * APART
+    ((question,),) = await db.execute_fetchall(
+        """SELECT coalesce((SELECT position FROM messages WHERE session_id = ?1 AND id = ?2),
+                           (SELECT max(position) FROM messages WHERE session_id = ?1), 0)""",
         (message.session_id, question_id),
     )
-    ((last, question),) = rows
-    if message.role == "user":
-        return int(last) // 2 * 2 + 2
-    return int(last if question is None else question) + 1
+    ((last,),) = await db.execute_fetchall(
+        "SELECT coalesce(max(position), ?2) FROM messages WHERE session_id = ?1 AND position < ?3",
+        (message.session_id, question, (int(question) // APART + 1) * APART),
+    )
+    return int(last) + 1
 
 
 class MessageStore:
@@ -114,7 +123,9 @@ class MessageStore:
 
         async def work(db: Connection) -> None:
             cursor = await db.execute(
-                "UPDATE messages SET content = ? WHERE session_id = ? AND id = ?", (content, session_id, message_id)
+                """UPDATE messages SET content = ?, metadata = json_set(metadata, '$.edited', json('true'))
+                   WHERE session_id = ? AND id = ?""",
+                (content, session_id, message_id),
             )
             if cursor.rowcount == 0:
                 raise NotFound(NO_MESSAGE)

@@ -14,14 +14,24 @@ import orjson
 from odysseus.clock import Clock
 from odysseus.errors import NotFound
 from odysseus.events import Mode
+from odysseus.store.approvals import ApprovalState, decide, retire
 from odysseus.store.db import Connection, Database
 from odysseus.store.messages import Message, append_message, new_message_id
 from odysseus.store.sessions import title_of
 
 
 @dataclass(frozen=True, slots=True)
+class Decided:
+    """The approval whose answer starts a run, and the message that its question belongs to."""
+
+    approval_id: str
+    state: ApprovalState
+    user_message_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class RunStart:
-    """What is known of a run before its first byte."""
+    """What is known of a run before its first byte. One that is `decided` upon brings no message of its own."""
 
     run_id: str
     session_id: str
@@ -29,6 +39,7 @@ class RunStart:
     message: str
     endpoint_id: str
     model: str
+    decided: Decided | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +53,12 @@ class Begun:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Text that a run has said since its last checkpoint."""
+    """What a run has said and done since its last checkpoint; `steps` are JSON values."""
 
     run_id: str
     text: str
     thinking: str
+    steps: Sequence[Mapping[str, Any]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +76,7 @@ class Unfinished:
     last_at: float
     text: str
     thinking: str
+    steps: Sequence[Mapping[str, Any]] = ()
 
 
 class RunStore:
@@ -74,9 +87,10 @@ class RunStore:
         self._clock = clock
 
     async def begin(self, start: RunStart) -> Begun:
-        """Store the user's message and the run. Raises NotFound when the session is gone."""
+        """Store the user's message and the run. Raises NotFound when the session is gone, Conflict for an approval
+        that is used or expired. A message retires what waited for the user."""
         now = self._clock.wall()
-        user_message_id = new_message_id()
+        user_message_id = start.decided.user_message_id if start.decided else new_message_id()
 
         async def work(db: Connection) -> int:
             cursor = await db.execute(
@@ -86,9 +100,14 @@ class RunStore:
             )
             if cursor.rowcount == 0:
                 raise NotFound("There is no such session. It may have been deleted.")
-            await append_message(
-                db, Message(user_message_id, start.session_id, 0, "user", start.message, {"run_id": start.run_id}, now)
-            )
+            if start.decided:
+                await decide(db, start.decided.approval_id, start.session_id, start.decided.state, now)
+            else:
+                await retire(db, start.session_id)
+                said = {"run_id": start.run_id}
+                await append_message(
+                    db, Message(user_message_id, start.session_id, 0, "user", start.message, said, now)
+                )
             cursor = await db.execute(
                 """INSERT INTO runs (run_id, session_id, user_message_id, mode, status, started_at)
                    VALUES (?, ?, ?, ?, 'running', ?)""",
@@ -98,11 +117,20 @@ class RunStore:
 
         return Begun(await self._db.write(work), user_message_id, now)
 
+    async def retire_approvals(self, session_id: str) -> None:
+        """What waits for the user in this session waits no longer."""
+
+        async def work(db: Connection) -> None:
+            await retire(db, session_id)
+
+        await self._db.write(work)
+
     async def checkpoint(self, pieces: Sequence[Piece]) -> None:
         """Store what the going runs have said since the last time."""
         now = self._clock.wall()
         rows = [(piece.run_id, "text", piece.text, now) for piece in pieces if piece.text]
         rows += [(piece.run_id, "thinking", piece.thinking, now) for piece in pieces if piece.thinking]
+        rows += [(piece.run_id, "step", orjson.dumps(step).decode(), now) for piece in pieces for step in piece.steps]
 
         async def work(db: Connection) -> None:
             # A run may have ended, or its session been deleted, while this waited for its turn.
@@ -132,16 +160,19 @@ class RunStore:
         )
         return [
             Unfinished(
-                **dict(row), text=await self._said(row[1], "text"), thinking=await self._said(row[1], "thinking")
+                **dict(row),
+                text="".join(await self._pieces(row[1], "text")),
+                thinking="".join(await self._pieces(row[1], "thinking")),
+                steps=[orjson.loads(piece) for piece in await self._pieces(row[1], "step")],
             )
             for row in rows
         ]
 
-    async def _said(self, run_id: str, kind: str) -> str:
+    async def _pieces(self, run_id: str, kind: str) -> Sequence[str]:
         rows = await self._db.read(
             "SELECT piece FROM run_pieces WHERE run_id = ? AND kind = ? ORDER BY number", (run_id, kind)
         )
-        return "".join(row[0] for row in rows)
+        return [row[0] for row in rows]
 
 
 async def _finish(db: Connection, record: Mapping[str, Any], answer: Message | None, now: float) -> None:
@@ -168,8 +199,10 @@ async def _finish(db: Connection, record: Mapping[str, Any], answer: Message | N
 
 
 async def _mark_unanswered(db: Connection, record: Mapping[str, Any]) -> None:
-    """Keep with the question why it has no answer, so that a reload can say so."""
+    """Keep with a question that has no answer at all why, so that a reload can say so."""
     why = {key: record[key] for key in ("run_id", "status", "stop_reason", "failure")}
     await db.execute(
-        "UPDATE messages SET metadata = ? WHERE id = ?", (orjson.dumps(why).decode(), record["user_message_id"])
+        """UPDATE messages SET metadata = ?1 WHERE id = ?2 AND NOT EXISTS (
+               SELECT 1 FROM runs WHERE user_message_id = ?2 AND message_id IS NOT NULL)""",
+        (orjson.dumps(why).decode(), record["user_message_id"]),
     )

@@ -17,7 +17,7 @@ from odysseus.store.search import match_clause
 
 NAME_LIMIT = 120
 TITLE_LIMIT = 60
-CHANGEABLE = ("name", "endpoint_id", "model", "mode", "fallback", "archived", "pinned")
+CHANGEABLE = ("name", "endpoint_id", "model", "mode", "fallback", "archived", "pinned", "workspace")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,7 @@ class Session:
     last_message_at: float | None
     message_count: int
     fallback: tuple[str, ...] = ()
+    workspace: str = ""
 
 
 _SELECT = """SELECT s.*, (SELECT count(*) FROM messages m WHERE m.session_id = s.id) AS message_count FROM sessions s"""
@@ -101,7 +102,7 @@ class SessionStore:
         return session
 
     async def change(self, session_id: str, fields: Mapping[str, Any]) -> Session:
-        """Set some of name, endpoint_id, model, mode, fallback, archived, pinned. Raises NotFound."""
+        """Set some of name, endpoint_id, model, mode, fallback, archived, pinned, workspace. Raises NotFound."""
         if "fallback" in fields:
             fields = {**fields, "fallback": orjson.dumps(fields["fallback"]).decode()}
         columns = [column for column in CHANGEABLE if column in fields]
@@ -129,8 +130,9 @@ class SessionStore:
 async def insert_session(db: Connection, session: Session) -> None:
     """Add a session's row within a transaction."""
     await db.execute(
-        """INSERT INTO sessions (id, name, endpoint_id, model, mode, fallback, created_at, updated_at, last_message_at)
-           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+        """INSERT INTO sessions (id, name, endpoint_id, model, mode, fallback, workspace,
+                                 created_at, updated_at, last_message_at)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
         (
             session.id,
             session.name,
@@ -138,6 +140,7 @@ async def insert_session(db: Connection, session: Session) -> None:
             session.model,
             session.mode,
             orjson.dumps(session.fallback).decode(),
+            session.workspace,
             session.created_at,
             session.updated_at,
             session.last_message_at,

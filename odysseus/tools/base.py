@@ -93,7 +93,8 @@ class Tool:
     `parameters` is the JSON schema of its arguments and `parse` checks them (ToolError). `run` may raise ToolError;
     being cancelled it leaves nothing running. `command` is one line for people. `seconds` is its time limit and
     `output_limit` the most characters of its output. `outside` says that its results hold what others wrote, which is
-    data and no order. `sends` says whether a call with the effect `network` can carry something out of the house.
+    data and no order; `keeps` that it leaves something in the server's own store. `sends` says whether a call with the
+    effect `network` can carry something out of the house.
     """
 
     name: str
@@ -109,6 +110,7 @@ class Tool:
     seconds: float = SECONDS
     output_limit: int = OUTPUT_LIMIT
     outside: bool = False
+    keeps: bool = False
 
     @property
     def reads_only(self) -> bool:

@@ -8,12 +8,14 @@ from typing import Annotated, Any, Literal
 from aiohttp import web
 from msgspec import Meta, Struct
 
+from odysseus.agent.toolbox import Wishes
 from odysseus.clock import iso
 from odysseus.context.builder import UserClock
 from odysseus.dialects import chat
 from odysseus.dialects.page import PageFeed
 from odysseus.dialects.sse import EventStream, frame_reader, serve
-from odysseus.errors import BadRequest, Conflict, NotFound
+from odysseus.errors import BadRequest, NotFound
+from odysseus.runs.agent_work import AgentWish
 from odysseus.runs.registry import Ask
 from odysseus.runs.run import Run
 from odysseus.text import clean_text
@@ -39,6 +41,11 @@ class ChatBody(Struct, frozen=True, kw_only=True):
     tool_approval_id: str = ""
     tool_approval_decision: Literal["approve", "approve_task", "deny"] | None = None
     approved_plan: Annotated[str, Meta(max_length=8192)] = ""
+    use_web: bool = False
+    allow_web_search: bool | None = None
+    allow_bash: bool | None = None
+    plan_mode: bool = False
+    workspace: str = ""
 
 
 async def send(request: web.Request) -> web.StreamResponse:
@@ -94,9 +101,11 @@ def check_message(body: ChatBody, attachments: list[Any]) -> str:
     """The user's text. Raises what the contract's section 1 lists."""
     if attachments:
         raise NotFound("There is no such upload.")
-    if body.tool_approval_id:
-        raise Conflict("This approval is unknown, has expired, or was already used.")
     message = body.message.strip()
+    if bool(body.tool_approval_id) != bool(body.tool_approval_decision):
+        raise BadRequest("`tool_approval_id` and `tool_approval_decision` (approve, approve_task or deny) go together.")
+    if body.tool_approval_id:
+        return ""
     if not message:
         raise BadRequest("The message is empty.")
     if len(message) > MESSAGE_LIMIT:
@@ -136,6 +145,7 @@ def user_clock(headers: Mapping[str, str]) -> UserClock | None:
 async def _ask(request: web.Request, body: ChatBody, message: str) -> Ask:
     services_ = services(request)
     session = await services_.sessions.get(body.session)
+    clock = user_clock(request.headers)
     endpoint_id = body.selected_endpoint_id or session.endpoint_id
     kept = session.model if endpoint_id == session.endpoint_id else ""
     return Ask(
@@ -144,9 +154,22 @@ async def _ask(request: web.Request, body: ChatBody, message: str) -> Ask:
         mode=body.mode or session.mode,
         route=await services_.router.route(endpoint_id, body.selected_model or kept, session.fallback),
         system_prompt=services_.config.chat.system_prompt,
-        user_clock=user_clock(request.headers),
-        incognito=body.incognito,
+        user_clock=clock,
         detached=not body.compare_mode,
+        agent=agent_wish(body, session.workspace, clock),
+    )
+
+
+def agent_wish(body: ChatBody, workspace: str, clock: UserClock | None) -> AgentWish:
+    """What the message says of tools; without a word on the workspace it is the session's."""
+    wishes = Wishes(body.use_web, body.allow_web_search, body.allow_bash, body.plan_mode, body.incognito)
+    return AgentWish(
+        wishes,
+        body.workspace or workspace,
+        body.approved_plan.strip(),
+        clock.name if clock else "",
+        body.tool_approval_id,
+        body.tool_approval_decision,
     )
 
 

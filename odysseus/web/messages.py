@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Annotated, Any
 
@@ -12,7 +12,8 @@ from msgspec import Meta, Struct
 
 from odysseus.clock import iso
 from odysseus.errors import BadRequest
-from odysseus.render.blocks import render_markdown
+from odysseus.render.blocks import render_stretches
+from odysseus.store.approvals import ApprovalState
 from odysseus.store.messages import Message
 from odysseus.store.search import search_messages
 from odysseus.text import clean_text
@@ -46,9 +47,10 @@ class TruncatePoint(Struct, frozen=True):
 
 
 @lru_cache(maxsize=RENDERED_KEPT)
-def rendered(markdown: str) -> str:
-    """An answer's HTML; the same text is rendered once."""
-    return render_markdown(markdown)
+def rendered(markdown: str, cuts: tuple[int, ...] = ()) -> tuple[str, list[int]]:
+    """An answer's HTML, and the number of blocks before each cut; the same text is rendered once."""
+    ends = [*cuts, len(markdown)]
+    return render_stretches([markdown[start:end] for start, end in zip([0, *cuts], ends, strict=True)])
 
 
 async def history(request: web.Request) -> web.StreamResponse:
@@ -56,10 +58,10 @@ async def history(request: web.Request) -> web.StreamResponse:
     services_ = services(request)
     session = await services_.sessions.get(session_id(request))
     page = await services_.messages.page(session.id, _limit(request), clean_text(request.query.get("before", "")))
-    html = await asyncio.to_thread(_render_all, page.messages)
+    shown = await asyncio.to_thread(_show_all, page.messages, await services_.approvals.states(session.id))
     return json_answer(
         {
-            "history": [message_json(message, text) for message, text in zip(page.messages, html, strict=True)],
+            "history": shown,
             "total": page.total,
             "has_more_before": page.has_more_before,
             "name": session.name or "New chat",
@@ -118,28 +120,52 @@ async def search(request: web.Request) -> web.StreamResponse:
     )
 
 
-def message_json(message: Message, html: str) -> dict[str, Any]:
-    """A message as clients see it; `html` is empty for the user's own words."""
+def message_json(message: Message, approvals: Mapping[str, ApprovalState]) -> dict[str, Any]:
+    """A message as clients see it; `html` is empty for the user's own words. Renders, so it belongs in a thread."""
+    html, metadata = "", message.metadata
+    if message.role == "assistant":
+        cuts = tuple(sorted({step["at"] for step in _steps(metadata)}))
+        html, counts = rendered(message.content, cuts)
+        metadata = shown_metadata(message, dict(zip(cuts, counts, strict=False)), approvals)
     return {
         "id": message.id,
         "role": message.role,
         "content": message.content,
         "html": html,
-        "metadata": _metadata(message),
+        "metadata": metadata,
         "created_at": iso(message.created_at),
     }
 
 
-def _metadata(message: Message) -> Mapping[str, Any]:
-    """The stored metadata, with the record's `partial`, which is the message's own text."""
-    if message.role == "user" or "status" not in message.metadata:
-        return message.metadata
-    whole = message.metadata["status"] == "completed"
-    return {**message.metadata, "partial": None if whole else message.content}
+def shown_metadata(
+    message: Message, blocks: Mapping[int, int], approvals: Mapping[str, ApprovalState]
+) -> dict[str, Any]:
+    """An answer's metadata for clients: rows with the number of blocks before them, cards with what became of them.
+
+    The record's `partial` is the message's own text. The model's transcript is nobody else's.
+    """
+    kept = {key: value for key, value in message.metadata.items() if key != "transcript"}
+    for key in ("tool_events", "notices"):
+        if key in kept:
+            kept[key] = [_placed(step, blocks) for step in kept[key]]
+    asked = kept.get("ask_user")
+    if asked and asked.get("kind") == "tool_approval":
+        kept["ask_user"] = {**asked, "state": approvals.get(asked["approval_id"], "retired")}
+    if "status" in kept:
+        kept["partial"] = None if kept["status"] == "completed" else message.content
+    return kept
 
 
-def _render_all(messages: Any) -> list[str]:
-    return [rendered(message.content) if message.role == "assistant" else "" for message in messages]
+def _steps(metadata: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [*metadata.get("tool_events", ()), *metadata.get("notices", ())]
+
+
+def _placed(step: Mapping[str, Any], blocks: Mapping[int, int]) -> dict[str, Any]:
+    return {**{key: value for key, value in step.items() if key != "at"}, "block": blocks[step["at"]]}
+
+
+def _show_all(messages: Sequence[Message], approvals: Mapping[str, ApprovalState]) -> list[dict[str, Any]]:
+    return [message_json(message, approvals) for message in messages]
 
 
 def _limit(request: web.Request) -> int:

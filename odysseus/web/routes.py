@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from odysseus.web import chat, endpoints, messages, models, pages, sessions, undo, uploads
+from odysseus.web import chat, endpoints, messages, models, pages, sessions, tools, undo, uploads
 
 
 def routes() -> list[web.RouteDef]:
@@ -30,6 +30,7 @@ def routes() -> list[web.RouteDef]:
         web.post("/api/session/{session}/truncate", messages.truncate),
         web.get("/api/search", messages.search),
         web.get("/api/upload/{upload}", uploads.download),
+        web.get("/api/tools", tools.list_all),
         web.get("/api/models", models.models),
         web.get("/api/models/install", models.install_progress),
         web.post("/api/models/install", models.start_install),

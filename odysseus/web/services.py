@@ -11,13 +11,16 @@ from odysseus.clock import Clock
 from odysseus.config import Config
 from odysseus.models.installer import Installer
 from odysseus.providers.router import Router
+from odysseus.runs.agent_work import AgentDesk
 from odysseus.runs.registry import RunRegistry
+from odysseus.store.approvals import ApprovalStore
 from odysseus.store.changes import ChangeStore
 from odysseus.store.db import Database
 from odysseus.store.endpoints import EndpointStore
 from odysseus.store.messages import MessageStore
 from odysseus.store.sessions import SessionStore
 from odysseus.store.uploads import UploadStore
+from odysseus.tools.mcp import McpServers
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +33,11 @@ class Services:
     sessions: SessionStore
     messages: MessageStore
     endpoints: EndpointStore
+    approvals: ApprovalStore
     changes: ChangeStore
     uploads: UploadStore
+    desk: AgentDesk
+    mcp: McpServers
     runs: RunRegistry
     router: Router
     installer: Installer

@@ -39,6 +39,7 @@ class SessionChange(Struct, frozen=True):
     endpoint_id: str | UnsetType = UNSET
     mode: Literal["chat", "agent"] | UnsetType = UNSET
     fallback: tuple[Fallback, ...] | UnsetType = UNSET
+    workspace: str | UnsetType = UNSET
     archived: bool | UnsetType = UNSET
     pinned: bool | UnsetType = UNSET
 
@@ -58,6 +59,7 @@ def session_json(session: Session, *, running: bool) -> dict[str, Any]:
         "endpoint_id": session.endpoint_id,
         "mode": session.mode,
         "fallback": list(session.fallback),
+        "workspace": session.workspace,
         "archived": session.archived,
         "pinned": session.pinned,
         "created_at": iso(session.created_at),
@@ -101,6 +103,8 @@ async def change(request: web.Request) -> web.StreamResponse:
         fields["name"] = fields["name"].strip()
         if not fields["name"]:
             raise BadRequest("Field 'name': a session's name cannot be empty.")
+    if fields.get("workspace"):
+        fields["workspace"] = await services(request).desk.places.check(fields["workspace"])
     session = await services(request).sessions.change(session_id(request), fields)
     return json_answer(session_json(session, running=services(request).runs.is_running(session.id)))
 

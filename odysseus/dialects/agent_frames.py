@@ -1,0 +1,111 @@
+"""The agent's events as frames of the chat stream (contract, sections 3 and 4). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from odysseus.events import (
+    AgentPrepared,
+    ApprovalResolved,
+    BudgetExceeded,
+    DocumentOpened,
+    DocumentSuggested,
+    DocumentUpdated,
+    DocumentWritten,
+    Event,
+    ImageMade,
+    LoopBroken,
+    NudgesExhausted,
+    PlanUpdated,
+    RoundBegun,
+    RoundsExhausted,
+    ToolEnded,
+    ToolProgressed,
+    ToolStarted,
+    UiControlled,
+    UserAsked,
+    WorkspaceRejected,
+)
+
+COMMAND_LIMIT = 240
+
+
+def agent_fields(event: Event) -> Mapping[str, Any]:
+    """The event's frame as a JSON object, its `type` included."""
+    kind, fields = _FRAMES[type(event)]
+    return {"type": kind, **fields(event)}
+
+
+def shown_command(command: str) -> str:
+    """At most 240 characters of a command, for display."""
+    return command if len(command) <= COMMAND_LIMIT else command[: COMMAND_LIMIT - 1] + "…"
+
+
+def _slots(event: Any) -> Mapping[str, Any]:
+    return {name: getattr(event, name) for name in event.__slots__}
+
+
+def _row(event: ToolStarted | ToolProgressed | ToolEnded) -> dict[str, Any]:
+    return {"tool": event.tool, "round": event.round, "call_id": event.call_id}
+
+
+def _started(event: ToolStarted) -> Mapping[str, Any]:
+    return {**_row(event), "command": shown_command(event.command), "full_command": event.command}
+
+
+def _progressed(event: ToolProgressed) -> Mapping[str, Any]:
+    tail = {"tail": event.tail} if event.tail else {}
+    return {**_row(event), "message": event.message, "elapsed": round(event.elapsed, 1), **tail}
+
+
+def _ended(event: ToolEnded) -> Mapping[str, Any]:
+    return {
+        **_row(event),
+        "command": shown_command(event.command),
+        "output": event.output,
+        "exit_code": event.exit_code,
+        "elapsed": round(event.elapsed, 1),
+        **event.extras,
+    }
+
+
+def _image(event: ImageMade) -> Mapping[str, Any]:
+    return {
+        "url": event.url,
+        "image_id": event.image_id,
+        "image_prompt": event.prompt,
+        "image_model": event.model,
+        "image_size": event.size,
+    }
+
+
+def _broken(event: LoopBroken) -> Mapping[str, Any]:
+    return {"reason": event.reason, "message": event.message, "round": event.round, "detail": event.detail}
+
+
+_FRAMES = cast(
+    Mapping[type[Event], tuple[str, Callable[[Event], Mapping[str, Any]]]],
+    {
+        AgentPrepared: ("agent_prep", lambda event: {"data": event.seconds}),
+        RoundBegun: ("agent_step", _slots),
+        ToolStarted: ("tool_start", _started),
+        ToolProgressed: ("tool_progress", _progressed),
+        ToolEnded: ("tool_output", _ended),
+        UserAsked: ("ask_user", _slots),
+        ApprovalResolved: ("tool_approval_resolved", _slots),
+        ImageMade: ("generated_image", _image),
+        UiControlled: ("ui_control", _slots),
+        PlanUpdated: ("plan_update", lambda event: {"data": {"plan": event.plan}}),
+        WorkspaceRejected: ("workspace_rejected", lambda event: {"data": _slots(event)}),
+        RoundsExhausted: ("rounds_exhausted", _slots),
+        BudgetExceeded: ("budget_exceeded", _slots),
+        LoopBroken: ("loop_breaker_triggered", _broken),
+        NudgesExhausted: ("intent_nudge_exhausted", _slots),
+        DocumentOpened: ("doc_stream_open", _slots),
+        DocumentWritten: ("doc_stream_delta", _slots),
+        DocumentUpdated: ("doc_update", _slots),
+        DocumentSuggested: ("doc_suggestions", _slots),
+    },
+)
+AGENT_EVENTS = frozenset(_FRAMES)

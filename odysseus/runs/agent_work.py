@@ -1,0 +1,176 @@
+"""What an agent run is given: its tools, its folder, its prompt, and the sealed call that it goes on from."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from odysseus.agent.approvals import Sealed
+from odysseus.agent.calls import CallRunner
+from odysseus.agent.loop import Decision, Limits, Task, run_agent
+from odysseus.agent.prompt import agent_prompt, is_outside
+from odysseus.agent.request import Publish
+from odysseus.agent.toolbox import Toolbox, Trust, Wishes, choose_tools
+from odysseus.events import AgentPrepared, ApprovalDecision, ApprovalResolved, Event
+from odysseus.providers.base import ChatRequest, Finished
+from odysseus.providers.fallback import Asker
+from odysseus.runs.approvals import ApprovalBook
+from odysseus.runs.places import Places
+from odysseus.runs.record import Identity
+from odysseus.tools.base import Policy, Tool, ToolContext
+from odysseus.tools.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSettings:
+    """From the config: limits, the policies of tools by name, more text for the prompt, and the usual workspace."""
+
+    limits: Limits
+    policies: Mapping[str, Policy]
+    ask_after_outside: bool
+    system_prompt: str
+    workspace: str
+
+
+@dataclass(frozen=True, slots=True)
+class AgentWish:
+    """What a message asks of an agent beside its text. `decision` answers the sealed call of an earlier run."""
+
+    wishes: Wishes = field(default_factory=Wishes)
+    workspace: str = ""
+    approved_plan: str = ""
+    time_zone: str = ""
+    approval_id: str = ""
+    decision: ApprovalDecision | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One agent run: who asks whom what, and the sealed call that it begins with, if any."""
+
+    identity: Identity
+    wish: AgentWish
+    asker: Asker
+    request: ChatRequest
+    sealed: Sealed | None = None
+
+
+class AgentDesk:
+    """Prepares agent runs and sees them through. `tools` gives what there is now."""
+
+    def __init__(
+        self, tools: Callable[[], Sequence[Tool]], approvals: ApprovalBook, places: Places, settings: AgentSettings
+    ) -> None:
+        self.approvals = approvals
+        self.places = places
+        self._tools = tools
+        self._settings = settings
+
+    def system_prompt(self, base: str, wish: AgentWish) -> str:
+        """The system text of an agent run."""
+        chosen = wish.workspace or self._settings.workspace
+        where = f"the user's folder {Path(chosen).name!r}" if chosen else "a folder of this chat's own"
+        return agent_prompt(
+            base,
+            workspace=f"Your workspace is {where}. Paths are relative to it.",
+            plan_mode=wish.wishes.plan_mode,
+            approved_plan=wish.approved_plan,
+            more=self._settings.system_prompt,
+        )
+
+    def toolbox(self, wishes: Wishes) -> Toolbox:
+        """The tools that a message with these wishes may use now."""
+        return choose_tools(self._tools(), self._settings.policies, wishes)
+
+    async def run(self, job: Job, publish: Publish) -> Finished | None:
+        """One agent run from its preparation to its end. Raises ProviderError, StoreError."""
+        began = time.perf_counter()
+        wish, session_id = job.wish, job.identity.session_id
+        chosen = wish.workspace or self._settings.workspace
+        async with self.places.open(session_id, chosen, incognito=wish.wishes.incognito) as (workspace, rejected):
+            placed = time.perf_counter()
+            toolbox = self.toolbox(wish.wishes)
+            seconds = {
+                "request_setup": round(placed - began, 4),
+                "tool_selection": round(time.perf_counter() - placed, 4),
+                "prompt_build": 0.0,
+                "context_trim": 0.0,
+            }
+            task = Task(
+                job.asker,
+                replace(job.request, tools=toolbox.specs()),
+                self._settings.limits,
+                lambda show: self._runner(job, workspace, toolbox, show),
+                before=[*_resolved(job), *rejected, AgentPrepared(seconds)],
+                decision=Decision(job.sealed, wish.decision) if job.sealed and wish.decision else None,
+            )
+            return await run_agent(task, publish)
+
+    async def forget(self, session_id: str) -> None:
+        """Remove what a deleted session leaves."""
+        self.approvals.forget(session_id)
+        await self.places.forget(session_id)
+
+    def _runner(self, job: Job, workspace: Workspace, toolbox: Toolbox, publish: Publish) -> CallRunner:
+        identity, wish = job.identity, job.wish
+        incognito = wish.wishes.incognito
+        outside = any(message.role == "tool" and is_outside(message.content) for message in job.request.messages)
+
+        def context(call_id: str, progress: Callable[[str, str], None]) -> ToolContext:
+            unique = f"{identity.run_id}.{call_id}"
+            return ToolContext(
+                identity.session_id, identity.run_id, unique, workspace, progress, incognito, wish.time_zone
+            )
+
+        async def seal(sealed: Sealed) -> Sealed:
+            return await self.approvals.seal(sealed, incognito=incognito)
+
+        return CallRunner(
+            toolbox=toolbox,
+            trust=Trust(outside=outside, ask_after_outside=self._settings.ask_after_outside),
+            publish=publish,
+            context=context,
+            seal=seal,
+            blank=_blank(identity, wish),
+            limit=self._settings.limits.calls,
+        )
+
+
+def wish_of(sealed: Sealed, decision: ApprovalDecision) -> AgentWish:
+    """The wish of the run that asked, for the run that goes on from the user's decision."""
+    kept = dict(sealed.wishes)
+    beside = {name: kept.pop(name) for name in ("workspace", "approved_plan", "time_zone")}
+    return AgentWish(Wishes(**kept), **beside, approval_id=sealed.approval_id, decision=decision)
+
+
+def _resolved(job: Job) -> Sequence[Event]:
+    if job.sealed is None or job.wish.decision is None:
+        return ()
+    return [ApprovalResolved(job.sealed.approval_id, job.wish.decision)]
+
+
+def _blank(identity: Identity, wish: AgentWish) -> Sealed:
+    """A sealed call of this run, without its call."""
+    wishes: dict[str, Any] = {
+        **{name: getattr(wish.wishes, name) for name in wish.wishes.__slots__},
+        "workspace": wish.workspace,
+        "approved_plan": wish.approved_plan,
+        "time_zone": wish.time_zone,
+    }
+    return Sealed(
+        approval_id="",
+        session_id=identity.session_id,
+        run_id=identity.run_id,
+        user_message_id=identity.user_message_id,
+        calls=(),
+        content="",
+        fingerprint="",
+        effects=(),
+        workspace="",
+        why="",
+        wishes=wishes,
+        expires_at=0.0,
+    )

@@ -1,0 +1,75 @@
+"""Where an agent run works: the user's folder, one of the session's own, or one that is gone after the run."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from odysseus.errors import BadRequest
+from odysseus.events import WorkspaceRejected
+from odysseus.tools.workspace import Workspace, choose_workspace
+
+
+class Places:
+    """The folders of agent runs. `data` is the server's own, which no run may work in as a whole."""
+
+    def __init__(self, data: Path) -> None:
+        self._data = data
+
+    async def check(self, text: str) -> str:
+        """The folder that a user wishes for, real and absolute. Raises BadRequest that says why it cannot be had."""
+        return str(await asyncio.to_thread(choose_workspace, text, [self._data]))
+
+    @asynccontextmanager
+    async def open(
+        self, session_id: str, chosen: str, *, incognito: bool
+    ) -> AsyncIterator[tuple[Workspace, Sequence[WorkspaceRejected]]]:
+        """The workspace of one run, and why it is not the chosen one. Incognito leaves nothing behind."""
+        root, rejected = "", []
+        try:
+            root = await self.check(chosen) if chosen else ""
+        except BadRequest as error:
+            rejected.append(WorkspaceRejected(chosen, error.message))
+        if incognito:
+            async with _passing_folder() as passing:
+                yield Workspace(Path(root) if root else passing), rejected
+            return
+        own = Path(root) if root else await asyncio.to_thread(_made, self._own(session_id))
+        yield Workspace(own, self._outputs(session_id)), rejected
+
+    async def forget(self, session_id: str) -> None:
+        """Remove what a deleted session has in the data folder, its own workspace too."""
+        await asyncio.to_thread(_remove, self._own(session_id), self._outputs(session_id))
+
+    def _own(self, session_id: str) -> Path:
+        return self._data / "workspaces" / session_id
+
+    def _outputs(self, session_id: str) -> Path:
+        return self._data / "outputs" / session_id
+
+
+@asynccontextmanager
+async def _passing_folder() -> AsyncIterator[Path]:
+    folder = await asyncio.to_thread(_temporary)
+    try:
+        yield folder
+    finally:
+        await asyncio.to_thread(_remove, folder)
+
+
+def _temporary() -> Path:
+    return Path(tempfile.mkdtemp(prefix="odysseus-")).resolve()
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder.resolve()
+
+
+def _remove(*folders: Path) -> None:
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)

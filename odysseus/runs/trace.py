@@ -1,0 +1,97 @@
+"""What an agent run did, as JSON steps: stored by checkpoints, and made into a stored answer's metadata. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, cast
+
+from odysseus.events import (
+    ApprovalResolved,
+    BudgetExceeded,
+    Event,
+    ImageMade,
+    LoopBroken,
+    Noted,
+    NudgesExhausted,
+    PlanUpdated,
+    RoundsExhausted,
+    ToolEnded,
+    ToolStarted,
+    UserAsked,
+    WorkspaceRejected,
+)
+
+Step = dict[str, Any]
+STOPPED_EXIT = 130
+
+NOTICES: Mapping[type[Event], str] = {
+    RoundsExhausted: "rounds_exhausted",
+    BudgetExceeded: "budget_exceeded",
+    LoopBroken: "loop_breaker_triggered",
+    NudgesExhausted: "intent_nudge_exhausted",
+    WorkspaceRejected: "workspace_rejected",
+}
+CUTS = frozenset({ToolStarted, *NOTICES})
+"""Events that end a stretch of the answer's text: what comes after is drawn below them."""
+
+
+def step_of(event: Event, at: int) -> Step | None:
+    """The step that an event makes, if any; `at` is how many characters of the answer came before."""
+    kind = type(event)
+    if kind in NOTICES:
+        return {"kind": "notice", "at": at, "type": NOTICES[kind], **_fields(event)}
+    if kind not in _STEPS:
+        return None
+    name, fields = _STEPS[kind]
+    return {"kind": name, "at": at, **fields(event)}
+
+
+def metadata_of(steps: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """The part of a message's metadata that the steps make; a row that has no end is closed."""
+    rows: dict[tuple[str, int], dict[str, Any]] = {}
+    found: dict[str, Any] = {"notices": [], "images": [], "transcript": []}
+    for step in steps:
+        kind = step["kind"]
+        given = {key: value for key, value in step.items() if key != "kind"}
+        if kind == "start":
+            rows[step["call_id"], step["round"]] = {**given, "output": "Stopped.", "exit_code": STOPPED_EXIT}
+        elif kind == "end":
+            key = (step["call_id"], step["round"])
+            at = rows[key]["at"] if key in rows else step["at"]
+            rows[key] = {**given, "at": at}
+        elif kind in {"notice", "image"}:
+            found[f"{kind}s"].append(given)
+        elif kind == "note":
+            found["transcript"].append(step["entry"])
+        else:
+            found[kind] = step["value"]
+    found["tool_events"] = list(rows.values())
+    return {key: value for key, value in found.items() if value}
+
+
+def tool_calls(steps: Iterable[Mapping[str, Any]]) -> int:
+    """How many calls came to an end of their own, successful or not."""
+    return sum(step["kind"] == "end" and step["exit_code"] is not None for step in steps)
+
+
+def _fields(event: Any) -> dict[str, Any]:
+    return {name: getattr(event, name) for name in event.__slots__}
+
+
+def _end(event: ToolEnded) -> dict[str, Any]:
+    fields = _fields(event)
+    return {**fields.pop("extras"), **fields}
+
+
+_STEPS = cast(
+    Mapping[type[Event], tuple[str, Callable[[Event], dict[str, Any]]]],
+    {
+        ToolStarted: ("start", _fields),
+        ToolEnded: ("end", _end),
+        Noted: ("note", _fields),
+        ImageMade: ("image", _fields),
+        UserAsked: ("ask_user", lambda event: {"value": event.data}),
+        PlanUpdated: ("plan", lambda event: {"value": event.plan}),
+        ApprovalResolved: ("approval", lambda event: {"value": _fields(event)}),
+    },
+)
