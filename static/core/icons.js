@@ -5,7 +5,7 @@ const PATHS = {
   copy: "M9 9h10v11H9zM15 9V4H5v11h4",
   check: "M5 12.500l4.500 4.500L19 7.500",
   close: "M6 6l12 12M18 6L6 18",
-  running: "M12 4a8 8 0 0 1 8 8",
+  running: "M12 4a8 8 0 1 1-8 8",
   done: "M5 12.500l4.500 4.500L19 7.500",
   failed: "M7 7l10 10M17 7L7 17",
   waiting: "M9 7v10M15 7v10",

@@ -4,6 +4,8 @@
 
 const NOTICES = new Set(["rounds_exhausted", "budget_exceeded", "loop_breaker_triggered", "intent_nudge_exhausted", "workspace_rejected"]);
 const STOPPED = 130;
+/** Characters of a call that stand in its row; the whole of it is folded under it. */
+const SHOWN = 240;
 
 /** @returns {Work} */
 export const newWork = () => ({ rows: [], notices: [], images: [], plan: "", ask: null, approval: null, controls: [] });
@@ -74,7 +76,6 @@ export function storedWork(metadata) {
   for (const event of list(metadata.tool_events).map(object)) {
     const row = newRow(event, number(event.block, Infinity));
     work.rows.push(row);
-    open(row, event);
     close(row, event);
   }
   const notices = list(metadata.notices).map(object);
@@ -138,8 +139,8 @@ function newRow(frame, block) {
 function open(row, frame) {
   row.version += 1;
   row.tool = text(frame.tool) || row.tool;
-  row.command = text(frame.command);
-  row.full = text(frame.full_command);
+  row.full = text(frame.full_command) || text(frame.command);
+  row.command = text(frame.command).slice(0, SHOWN);
 }
 
 /**
@@ -163,7 +164,7 @@ function close(row, frame) {
   row.version += 1;
   row.state = code === null ? "waiting" : code === STOPPED ? "stopped" : code ? "failed" : "done";
   row.exitCode = typeof code === "number" ? code : null;
-  row.command ||= text(frame.command);
+  if (!row.full) open(row, frame); // its beginning was lost
   row.output = text(frame.output);
   row.elapsed = number(frame.elapsed, row.elapsed);
   row.diff = frame.diff && typeof object(frame.diff).text === "string" ? frame.diff : null;
