@@ -16,7 +16,7 @@ _ESCAPES = re.compile(
     r"\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)?"  # operating system command: titles, links
     r"|\x1b[PX^_][^\x1b\n]*(?:\x1b\\)?"  # device control and other strings
     r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours, cursor, erase
-    r"|\x1b[ -/]*[0-~]"
+    r"|\x1b[ -/]*[0-OQ-WYZ\\`-~]"
 )
 _BACKSPACED = re.compile(r"([^\n\x08]*)(\x08+)")
 _CONTROL = re.compile(r"[\x01-\x08\x0b-\x1f\x7f-\x9f]")
