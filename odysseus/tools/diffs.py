@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from difflib import unified_diff
-from itertools import takewhile
 from typing import Any
 
 from odysseus.tools.content import decode, lines_of
+from odysseus.tools.matching import Change, changes_between
 from odysseus.tools.output import cut
 
 CONTEXT = 3
 SHOWN_LIMIT = 20_000
-EFFORT_LIMIT = 4_000_000
-"""The most pairs of lines that are compared; beyond it a changed part is shown as removed and added whole."""
-
-_NUMBERS = re.compile(r"^@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +32,7 @@ def diff_of(name: str, before: bytes | None, after: bytes | None) -> Diff:
         return Diff(name, 0, 0, f"{name} is not text; it changes from {sizes}.\n")
     source = "/dev/null" if before is None else f"a/{name}"
     target = "/dev/null" if after is None else f"b/{name}"
-    body = _hunks(lines_of(old), lines_of(new))
+    body = list(_hunks(lines_of(old), lines_of(new)))
     added = sum(line.startswith("+") for line in body)
     removed = sum(line.startswith("-") for line in body)
     return Diff(name, added, removed, "".join([f"--- {source}\n+++ {target}\n", *body]))
@@ -68,38 +62,43 @@ def _text(content: bytes | None) -> str | None:
     return mark + text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def _hunks(old: list[str], new: list[str]) -> list[str]:
-    """The lines of the diff below its head. What is equal at both ends is left out of the comparison."""
-    head = _equal(zip(old, new, strict=False))
-    most = min(len(old), len(new)) - head
-    tail = min(most, _equal(zip(reversed(old), reversed(new), strict=False)))
-    start = max(0, head - CONTEXT)
-    ends = [len(lines) - max(0, tail - CONTEXT) for lines in (old, new)]
-    part_old, part_new = old[start : ends[0]], new[start : ends[1]]
-    if (len(old) - head - tail) * (len(new) - head - tail) > EFFORT_LIMIT:
-        return _whole(part_old, part_new, head - start, tail - max(0, tail - CONTEXT), start)
-    made = list(unified_diff(part_old, part_new, n=CONTEXT))[2:]
-    return [_ended(_moved(line.rstrip("\n"), start) if line.startswith("@@ ") else line) for line in made]
+def _hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
+    """The lines of the diff below its head."""
+    for group in _groups(changes_between(old, new)):
+        first, last = group[0], group[-1]
+        lead = min(CONTEXT, first.old_start)
+        trail = min(CONTEXT, len(old) - last.old_end)
+        old_span = _span(first.old_start - lead, last.old_end + trail)
+        new_span = _span(first.new_start - lead, last.new_end + trail)
+        yield f"@@ -{old_span} +{new_span} @@\n"
+        at = first.old_start - lead
+        for change in group:
+            yield from _signed(" ", old[at : change.old_start])
+            yield from _signed("-", old[change.old_start : change.old_end])
+            yield from _signed("+", new[change.new_start : change.new_end])
+            at = change.old_end
+        yield from _signed(" ", old[at : at + trail])
 
 
-def _equal(pairs: Iterable[tuple[str, str]]) -> int:
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+def _groups(changes: Sequence[Change]) -> Sequence[list[Change]]:
+    """Changes so near to each other that their context meets."""
+    groups: list[list[Change]] = []
+    for change in changes:
+        if groups and change.old_start - groups[-1][-1].old_end <= 2 * CONTEXT:
+            groups[-1].append(change)
+        else:
+            groups.append([change])
+    return groups
 
 
-def _whole(old: list[str], new: list[str], head: int, tail: int, start: int) -> list[str]:
-    """One hunk that takes the old part out and puts the new one in."""
-    numbers = f"@@ -{start + 1},{len(old)} +{start + 1},{len(new)} @@\n"
-    middle = [f"-{line}" for line in old[head : len(old) - tail]] + [f"+{line}" for line in new[head : len(new) - tail]]
-    around = [f" {line}" for line in old[:head]], [f" {line}" for line in old[len(old) - tail :]]
-    return [numbers, *map(_ended, [*around[0], *middle, *around[1]])]
+def _span(start: int, end: int) -> str:
+    """Lines as a diff numbers them: from 1, without a count of one, and an empty span by the line before it."""
+    count = end - start
+    return f"{start + (count > 0)}" + ("" if count == 1 else f",{count}")
 
 
-def _moved(numbers: str, by: int) -> str:
-    found = _NUMBERS.match(numbers)
-    if not found:
-        return f"{numbers}\n"
-    old, old_count, new, new_count = found.groups()
-    return f"@@ -{int(old) + by}{old_count or ''} +{int(new) + by}{new_count or ''} @@\n"
+def _signed(sign: str, lines: Sequence[str]) -> Iterator[str]:
+    return (_ended(f"{sign}{line}") for line in lines)
 
 
 def _ended(line: str) -> str:

@@ -86,8 +86,9 @@ def _after_anchor(lines: Sequence[str], at: int, anchor: str, who: str) -> int:
 
 
 def _fits(lines: Sequence[str], start: int, old: Sequence[str]) -> bool:
-    # The first line decides nearly always, so the rest is seldom compared.
-    return all(_bare(lines[start + number]) == line for number, line in enumerate(old))
+    return start + len(old) <= len(lines) and all(
+        _bare(lines[start + number]) == line for number, line in enumerate(old)
+    )
 
 
 def _bare(line: str) -> str:

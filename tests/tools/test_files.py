@@ -286,7 +286,7 @@ async def test_matches_come_by_file_with_their_lines(work: Path) -> None:
 
 
 async def test_context_lines_are_told_once_and_in_order(work: Path) -> None:
-    (work / "a.txt").write_text("\n".join("a b X d X f g h i X k".split()), "utf-8")
+    (work / "a.txt").write_text("\n".join("abXdXfghiXk"), "utf-8")
     found = await call(work, "grep", pattern="X", context=1)
     assert found == "a.txt\n2-b\n3:X\n4-d\n5:X\n6-f\n--\n9-i\n10:X\n11-k"
 

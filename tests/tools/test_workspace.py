@@ -6,7 +6,6 @@ import os
 import socket
 import stat
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -35,12 +34,12 @@ def place(tmp_path: Path) -> Workspace:
 
 
 @pytest.fixture(params=[True, False], ids=["by handle", "by real path"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[bool]:
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Both ways of opening: with handles of folders, and without, as on systems that have none."""
     if request.param and not confine.BY_HANDLE:
         pytest.skip("this system opens nothing relative to a folder")
     monkeypatch.setattr(confine, "BY_HANDLE", request.param)
-    yield request.param
+    return bool(request.param)
 
 
 def content(workspace: Workspace, path: str) -> bytes:
