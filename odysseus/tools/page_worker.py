@@ -51,7 +51,6 @@ def main() -> None:
 
 def convert(page: str, url: str) -> dict[str, str]:
     """The title and the text of a page; both may be empty."""
-    import trafilatura
     from lxml import etree, html
 
     if not page.strip():
@@ -64,10 +63,18 @@ def convert(page: str, url: str) -> dict[str, str]:
     title = " ".join("".join(root.xpath("(//head/title|//body//title)[1]//text()")).split())
     drop_unseen(root)
     plain = plain_text(root, url)
-    text = trafilatura.extract(
+    text = plain if len(plain) < LEAST_TEXT else _better(_content(root, url), plain)
+    return {"title": title[:300], "text": text[:TEXT_LIMIT]}
+
+
+def _content(root: Any, url: str) -> str:
+    """What the page is about, without what stands around it."""
+    import trafilatura
+
+    found = trafilatura.extract(
         root, url=url, output_format="markdown", include_links=True, include_comments=False, favor_recall=True
     )
-    return {"title": title[:300], "text": _better((text or "").strip(), plain)[:TEXT_LIMIT]}
+    return (found or "").strip()
 
 
 def _better(found: str, plain: str) -> str:

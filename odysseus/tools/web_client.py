@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import http
+import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from urllib.parse import urljoin
@@ -23,6 +24,7 @@ from odysseus.tools.base import ToolError
 
 REDIRECTS = 5
 USER_AGENT = f"Odysseus/{__version__} (a personal assistant's web reader)"
+_SCHEME = re.compile(r"\s*[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _MOVED = frozenset({301, 302, 303, 307, 308})
 _HEADERS = {
     "User-Agent": USER_AGENT,
@@ -97,7 +99,8 @@ def _next_hop(url: URL, location: str, allow_hosts: Collection[str]) -> URL:
     if not location:
         raise ToolError("The server redirects without saying where to.")
     try:
-        target = check_url(urljoin(str(url), location), allow_hosts)
+        # Only what has no scheme is relative: joined, an address like http:/x would become another one.
+        target = check_url(location if _SCHEME.match(location) else urljoin(str(url), location), allow_hosts)
     except (ValueError, ToolError) as error:
         reason = error.message if isinstance(error, ToolError) else "It is not a valid address."
         raise ToolError(f"The server redirects to another address. {reason}") from error

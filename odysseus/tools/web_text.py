@@ -41,7 +41,7 @@ _XML_CHARSET = re.compile(rb"^\s*<\?xml[^>]{0,100}?encoding\s*=\s*[\"']([A-Za-z0
 _LATIN = frozenset({"cp1252", "iso8859-1", "ascii"})
 # Encodings of Python that no page is written in, or that make text of what a filter has read as other text.
 _NO_CHARSETS = frozenset(
-    {"utf-7", "idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined", "mbcs", "oem"}
+    {"utf-7", "idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined", "mbcs", "oem"}
 )
 # Controls, and the letters without a shape that can carry words past a reader's eye.
 _UNSEEN = re.compile("[\x01-\x08\x0b-\x1f\x7f\U000e0000-\U000e007f]")
@@ -127,7 +127,7 @@ def _charset(name: str) -> str:
         "".encode(found or "utf-8")
     except (LookupError, ValueError):
         return ""
-    if found in _NO_CHARSETS:
+    if found.replace("_", "-") in _NO_CHARSETS:
         return ""
     return "cp1252" if found in _LATIN else found
 
