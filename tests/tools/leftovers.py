@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import psutil
+import psutil  # type: ignore[import-untyped]
 
 
 def leftovers(folder: Path) -> list[str]:
