@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from odysseus.clock import Clock
 from odysseus.config import McpConfig
+from odysseus.text import clean_text
 from odysseus.tools.base import ToolContext, ToolError, ToolResult, one_line
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class McpServer:
 
         async def report(progress: float, total: float | None, message: str | None) -> None:
             share = f"{progress:g} of {total:g}" if total else f"{progress:g}"
-            context.progress(one_line(f"{share} {message or ''}")[:PROGRESS_LIMIT], "")
+            context.progress(one_line(clean_text(f"{share} {message or ''}"))[:PROGRESS_LIMIT], "")
 
         # A task of its own, so that a cancelled call returns at once, and tells the server behind that.
         calling = asyncio.create_task(connection.call(tool, arguments, report))

@@ -30,26 +30,30 @@ from odysseus.tools.mcp_server import McpTimes
 GUARD = 40.0
 EXAMPLE = str(Path(__file__).parent / "mcp_server_example.py")
 
-# An old server, in few lines: it ends at a first message that is not the handshake it knows.
-OLD = r"""
-import json, sys
+# A server of the old protocol, in few lines.
+SMALL = r"""
+import json, os, sys
 def say(**message): print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
-def tool(name, kind): return {"name": name, "inputSchema": {"type": kind}}
-tools = [tool("read", "object")]
+def tool(name): return {"name": name, "inputSchema": {"type": "object"}}
+tools = [tool("read"), tool("environment")]
 for line in sys.stdin:
     asked = json.loads(line)
     if asked["method"] == "initialize":
-        info = {"name": "old", "version": "1"}
+        info = {"name": "small", "version": "1"}
         say(id=asked["id"], result={"protocolVersion": "2025-03-26", "capabilities": {"tools": {}}, "serverInfo": info})
     elif asked["method"] == "tools/list":
         say(id=asked["id"], result={"tools": tools})
+    elif asked["method"] == "tools/call" and asked["params"]["name"] == "environment":
+        say(id=asked["id"], result={"content": [{"type": "text", "text": " ".join(os.environ)}]})
     elif asked["method"] == "tools/call":
-        tools += [tool("more", "object"), tool("read", "object")]
+        tools += [tool("more"), tool("read")]
         say(method="notifications/tools/list_changed")
         say(id=asked["id"], error={"code": -32603, "message": "no such file"})
     elif "id" in asked:
-        sys.exit(3)
+        UNKNOWN
 """
+TWIN = SMALL.replace("UNKNOWN", 'say(id=asked["id"], error={"code": -32601, "message": "what?"})')
+ENDS_AT_THE_UNKNOWN = SMALL.replace("UNKNOWN", "sys.exit(3)")
 
 
 def script(source: str, name: str = "small", **over: Any) -> McpConfig:
@@ -108,14 +112,13 @@ def open_files(number: int) -> set[str]:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def shared() -> AsyncIterator[McpServers]:
-    """The example over its pipes, for all tests that leave it as it is; `twin` is another of the same kind."""
+    """The example over its pipes, for all tests that leave it as it is; `twin` has a tool of the same name."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OPENAI_API_KEY", "sk-secret")
         patch.setenv("KEPT", "yes")
-        command = (sys.executable, EXAMPLE)
-        example = McpConfig(name="example", command=command, env={"GIVEN": "v4lue"}, keep_env=("KEPT", "NOT_THERE"))
-        twin = McpConfig(name="twin", command=command, policy="allow", seconds=7)
-        async with running(example, twin) as servers:
+        command, keep = (sys.executable, EXAMPLE), ("KEPT", "NOT_THERE")
+        example = McpConfig(name="example", command=command, env={"GIVEN": "v4lue"}, keep_env=keep)
+        async with running(example, script(TWIN, "twin", policy="allow", seconds=7)) as servers:
             await until_state(servers, "ready", "ready")
             yield servers
 
@@ -138,11 +141,12 @@ async def test_a_tool_is_offered_with_its_schema_effects_and_policy(shared: McpS
 async def test_two_servers_may_have_a_tool_of_the_same_name(shared: McpServers, tmp_path: Path) -> None:
     names = [tool.name for tool in shared.tools()]
     assert len(set(names)) == len(names)
-    twin = named(shared.tools(), "twin__process")
+    twin = named(shared.tools(), "twin__environment")
     assert (twin.policy, twin.seconds) == ("allow", 7)
-    mine = await use(shared, "example__process", {}, tmp_path)
-    theirs = await use(shared, "twin__process", {}, tmp_path)
-    assert mine.output != theirs.output
+    mine = await use(shared, "example__environment", {}, tmp_path)
+    theirs = await use(shared, "twin__environment", {}, tmp_path)
+    assert "GIVEN" in mine.output
+    assert "GIVEN" not in theirs.output
 
 
 @with_shared
@@ -233,7 +237,9 @@ async def test_a_cancelled_call_returns_at_once_and_ends_on_the_server(shared: M
     assert (await use(shared, "example__echo", {"text": "on"}, tmp_path)).output == "on"
 
 
-async def test_a_killed_server_is_reported_and_started_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_killed_server_is_started_again_and_nothing_is_left_of_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     clock = HandClock()
     async with running(McpConfig(name="example", command=(sys.executable, EXAMPLE)), clock=clock) as servers:
         await until_state(servers, "ready")
@@ -256,25 +262,20 @@ async def test_a_killed_server_is_reported_and_started_again(tmp_path: Path, cap
         clock.advance(5)
         with pytest.raises(ToolError, match=r"example is not running\. It was killed by signal 9\."):
             await waiting
-        again = await run(process, {}, here)
-        assert int(again.output) != number
+        again = int((await run(process, {}, here)).output)
+        assert again != number
         assert servers.states()[0].state == "ready"
-    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == [
-        "The MCP server example failed. It was killed by signal 9."
-    ]
 
-
-async def test_the_tools_change_while_a_server_runs_and_nothing_is_left_of_it(tmp_path: Path) -> None:
-    async with running(McpConfig(name="example", command=(sys.executable, EXAMPLE))) as servers:
-        await until_state(servers, "ready")
         await use(servers, "example__grow", {}, tmp_path)
         await until(lambda: any(tool.name == "example__newcomer" for tool in servers.tools()))
-        number = int((await use(servers, "example__process", {}, tmp_path)).output)
         child = int((await use(servers, "example__stubborn", {}, tmp_path)).output)
         began = time.monotonic()
         await servers.close()
         assert time.monotonic() - began < 1.5
-        await until(lambda: is_gone(number) and is_gone(child))
+        await until(lambda: is_gone(again) and is_gone(child))
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == [
+        "The MCP server example failed. It was killed by signal 9."
+    ]
 
 
 async def test_a_server_that_does_not_listen_is_killed(tmp_path: Path) -> None:
@@ -353,15 +354,15 @@ async def test_the_pauses_between_starts_grow_to_a_minute() -> None:
 
 async def test_an_old_server_gets_the_old_handshake(tmp_path: Path) -> None:
     clock = HandClock()
-    async with running(script(OLD, "old"), clock=clock) as servers:
+    async with running(script(ENDS_AT_THE_UNKNOWN, "old"), clock=clock) as servers:
         await until(lambda: servers.states()[0].note == "It ended with exit code 3.")
         clock.advance(1)
         await until_state(servers, "ready")
-        assert [tool.name for tool in servers.tools()] == ["old__read"]
+        assert [tool.name for tool in servers.tools()] == ["old__read", "old__environment"]
         result = await use(servers, "old__read", {}, tmp_path)
         assert (result.output, result.exit_code) == ("no such file", 1)
         # A second `read` would be one name too many.
-        await until(lambda: [tool.name for tool in servers.tools()] == ["old__read", "old__more"])
+        await until(lambda: [tool.name for tool in servers.tools()][-1:] == ["old__more"])
 
 
 async def test_a_server_that_speaks_something_else_fails_in_words() -> None:
