@@ -163,11 +163,12 @@ async def test_a_redirect_is_followed_and_the_last_address_is_shown(site: Site, 
     assert output == f"Address: {site.origin}/end/b.txt\n\nhere"
 
 
-@pytest.mark.parametrize("location", LOOPBACK + INSIDE + [t for t in TRICKS if t.isprintable()] + NO_WEB[:4])
-async def test_a_redirect_inside_is_refused(site: Site, read: Reader, location: str) -> None:
-    with pytest.raises(ToolError):
-        await read(site.redirect("/a", location))
-    assert len(site.requests) == 1
+async def test_no_redirect_leads_inside_in_any_notation(site: Site, read: Reader) -> None:
+    for location in LOOPBACK + INSIDE + [trick for trick in TRICKS if trick.isprintable()] + NO_WEB[:4]:
+        with pytest.raises(ToolError, match="redirects to another address"):
+            await read(site.redirect("/a", location))
+        assert len(site.requests) == 1, location
+        site.requests.clear()
 
 
 async def test_a_redirect_to_another_port_of_an_exempted_host_is_refused(site: Site, read: Reader) -> None:
