@@ -132,7 +132,7 @@ async def _live(program: Program, take: Take, leash: _Leash) -> Ended:
 def _scratch(script: str | None) -> Path:
     """The program's own folder for its HOME, its TMPDIR and its script."""
     try:
-        folder = Path(tempfile.mkdtemp(prefix="odysseus-"))
+        folder = Path(tempfile.mkdtemp(prefix="odysseus-call-"))
         if script is not None:
             (folder / _SCRIPT).write_text(script, "utf-8", errors="replace")
     except OSError as error:
