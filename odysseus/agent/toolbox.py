@@ -14,7 +14,7 @@ from odysseus.tools.base import Policy, Seen, Tool, ToolError
 PLANNING_TOOLS = frozenset({"update_plan", "ask_user"})
 SHELL_TOOLS = frozenset({"bash", "python"})
 WEB_TOOLS = frozenset({"web_search", "web_fetch"})
-RISKY = frozenset({"write", "execute", "destructive"})
+RISKY = frozenset({"write", "execute", "destructive", "private"})
 LIKENESS = 3
 
 

@@ -39,11 +39,11 @@ def step_of(event: Event, at: int) -> Step | None:
     """The step that an event makes, if any; `at` is how many characters of the answer came before."""
     kind = type(event)
     if kind in NOTICES:
-        return {"kind": "notice", "at": at, "type": NOTICES[kind], **_fields(event)}
+        return {"step": "notice", "at": at, "type": NOTICES[kind], **_fields(event)}
     if kind not in _STEPS:
         return None
     name, fields = _STEPS[kind]
-    return {"kind": name, "at": at, **fields(event)}
+    return {**fields(event), "step": name, "at": at}
 
 
 def metadata_of(steps: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
@@ -51,8 +51,8 @@ def metadata_of(steps: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     rows: dict[tuple[str, int], dict[str, Any]] = {}
     found: dict[str, Any] = {"notices": [], "images": [], "transcript": []}
     for step in steps:
-        kind = step["kind"]
-        given = {key: value for key, value in step.items() if key != "kind"}
+        kind = step["step"]
+        given = {key: value for key, value in step.items() if key != "step"}
         if kind == "start":
             rows[step["call_id"], step["round"]] = {**given, "output": "Stopped.", "exit_code": STOPPED_EXIT}
         elif kind == "end":
@@ -71,7 +71,7 @@ def metadata_of(steps: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 def tool_calls(steps: Iterable[Mapping[str, Any]]) -> int:
     """How many calls came to an end of their own, successful or not."""
-    return sum(step["kind"] == "end" and step["exit_code"] is not None for step in steps)
+    return sum(step["step"] == "end" and step["exit_code"] is not None for step in steps)
 
 
 def _fields(event: Any) -> dict[str, Any]:

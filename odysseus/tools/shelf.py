@@ -19,7 +19,9 @@ from odysseus.tools.files import file_tools
 from odysseus.tools.images import MakeImage, image_tools
 from odysseus.tools.memory import memory_tools
 from odysseus.tools.shell import shell_tools
+from odysseus.tools.small import small_tools
 from odysseus.tools.web_fetch import fetch_tools
+from odysseus.tools.web_search import search_tools
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +48,12 @@ class Shelf:
         images = image_tools(make_image, stores.uploads) if make_image else ()
         self._more = more
         self._own: Sequence[Tool] = (
+            *small_tools(clock.wall),
             *ask_tools(),
             *file_tools(),
             *edit_tools(stores.changes),
             *shell_tools(config.shell),
+            *search_tools(config.web),
             *fetch_tools(config.web),
             *_kept([*document_tools(stores.documents), *memory_tools(stores.memories), *images]),
         )

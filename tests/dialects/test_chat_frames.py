@@ -13,8 +13,9 @@ import pytest
 
 from odysseus.dialects import chat
 from odysseus.dialects.sse import gap_frame, numbered
-from odysseus.events import Event, ReasoningDelta, RunFailed, StreamDone, TextDelta
+from odysseus.events import CallWritten, Event, Noted, ReasoningDelta, RunFailed, StreamDone, TextDelta
 
+INTERNAL = {CallWritten, Noted}
 NASTY = [
     "\n",
     "\r",
@@ -55,8 +56,9 @@ def made(kind: type[Event]) -> Event:
     return kind(**{field.name: sample(hints[field.name]) for field in fields(kind)})
 
 
-def parsed(frame: bytes) -> tuple[str, Any]:
+def parsed(frame: bytes | None) -> tuple[str, Any]:
     """Event name and data of exactly one whole frame."""
+    assert frame
     assert frame.endswith(b"\n\n")
     lines = frame[:-2].decode().split("\n")
     name = lines.pop(0).removeprefix("event: ") if lines[0].startswith("event: ") else "message"
@@ -65,7 +67,12 @@ def parsed(frame: bytes) -> tuple[str, Any]:
     return name, data[6:] if data == "data: [DONE]" else json.loads(data[6:])
 
 
-@pytest.mark.parametrize("kind", get_args(Event))
+@pytest.mark.parametrize("kind", sorted(INTERNAL, key=str))
+def test_an_event_for_others_has_no_frame(kind: type[Event]) -> None:
+    assert chat.encode(made(kind)) is None
+
+
+@pytest.mark.parametrize("kind", sorted(set(get_args(Event)) - INTERNAL, key=str))
 def test_every_event_has_one_frame(kind: type[Event]) -> None:
     name, data = parsed(chat.encode(made(kind)))
     assert (name == "error") == (kind is RunFailed)

@@ -12,12 +12,14 @@ import pytest
 from serving import GUARD, Server, serving, upstream_config
 from upstream import DONE, Hang, Pause, Upstream, answer, finish, text_chunk
 
+from odysseus.agent.toolbox import Wishes
 from odysseus.dialects import chat
 from odysseus.errors import NotFound, ShuttingDown
 from odysseus.events import TextDelta
 from odysseus.providers.base import ChatRequest, Chunk, ModelListing
 from odysseus.providers.fallback import Candidate, Cooldowns
 from odysseus.providers.router import Route
+from odysseus.runs.agent_work import AgentWish
 from odysseus.runs.registry import Ask
 from odysseus.runs.run import Run
 
@@ -282,7 +284,7 @@ async def test_an_incognito_run_leaves_nothing_in_any_table(server: Server) -> N
     before = [
         list(await server.services.db.read(f"SELECT * FROM {table}")) for table in ("sessions", "messages", "runs")
     ]
-    run = await start(server, session, hangs, incognito=True)
+    run = await start(server, session, hangs, agent=AgentWish(Wishes(incognito=True)))
     await run.log.subscribe(1).wait()
     await server.services.runs.stop(session, run.id)
     await frames_of(run)

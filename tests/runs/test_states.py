@@ -182,7 +182,7 @@ async def test_silence_ends_a_run(upstream: Upstream, tmp_path: Path) -> None:
         await stream.rest()
         await upstream.disconnected()
         assert stream.one("run_timeout")["reason"] == "idle_timeout"
-        assert stream.kinds[-6:] == ["run_timeout", "usage", "metrics", "message_saved", "chat_terminal", "[DONE]"]
+        assert stream.kinds[-6:] == ["usage", "run_timeout", "metrics", "message_saved", "chat_terminal", "[DONE]"]
         assert (stream.record["status"], stream.record["stop_reason"]) == ("timeout", "idle_timeout")
         assert (await server.history(session))[1]["content"] == "one two"
 
