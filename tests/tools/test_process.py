@@ -236,16 +236,17 @@ async def test_the_servers_end_is_the_programs(tmp_path: Path) -> None:
         "asyncio.run(run_program(program, take))\n"
     )
     root = Path(__file__).parent.parent.parent
+    environ = {**os.environ, "TMPDIR": str(tmp_path / "scratch")}
     server = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", code, str(tmp_path), cwd=root, stdout=asyncio.subprocess.PIPE
+        sys.executable, "-c", code, str(tmp_path), cwd=root, env=environ, stdout=asyncio.subprocess.PIPE
     )
     assert server.stdout
     assert await asyncio.wait_for(server.stdout.readline(), GUARD) == b"hi\n"
     server.kill()
     await server.wait()
     await until(lambda: not leftovers(tmp_path))
-    for folder in (tmp_path / "scratch").iterdir():  # a killed server cannot tidy up
-        folder.rmdir()
+    (folder,) = (tmp_path / "scratch").iterdir()  # a killed server cannot tidy up
+    folder.rmdir()
 
 
 async def until(done: Callable[[], bool]) -> None:
