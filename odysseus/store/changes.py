@@ -35,11 +35,16 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class RunChanges:
-    """What a run did to files, newest first. `undone` says that it was taken back, `running` that it still goes on."""
+    """What a run did to files, newest first.
+
+    `undone` says that it was taken back, `running` that it still goes on, `interrupted` that the server died meanwhile:
+    then its last steps may never have been taken.
+    """
 
     changes: Sequence[Change]
     undone: bool
     running: bool
+    interrupted: bool
 
 
 class ChangeStore:
@@ -50,18 +55,27 @@ class ChangeStore:
         self._clock = clock
         self.lock = asyncio.Lock()
 
-    async def record(self, run_id: str, changes: Sequence[Change]) -> None:
-        """Keep the steps, oldest first, before the files are written. Raises NotFound when the run is gone."""
+    async def record(self, run_id: str, changes: Sequence[Change]) -> Sequence[int]:
+        """Keep the steps, oldest first, before the files are written; gives their numbers, to forget them by.
+
+        Raises NotFound when the run is gone.
+        """
         rows = [(run_id, each.root, each.path, each.before, each.mode, each.after_hash) for each in changes]
 
-        async def work(db: Connection) -> None:
+        async def work(db: Connection) -> Sequence[int]:
             async with db.execute("SELECT 1 FROM runs WHERE run_id = ?", (run_id,)) as cursor:
                 if await cursor.fetchone() is None:
                     raise NotFound("There is no such run. Its session may have been deleted.")
-            await db.executemany(
-                "INSERT INTO file_changes (run_id, root, path, before, mode, after_hash) VALUES (?, ?, ?, ?, ?, ?)",
-                rows,
-            )
+            sql = "INSERT INTO file_changes (run_id, root, path, before, mode, after_hash) VALUES (?, ?, ?, ?, ?, ?)"
+            return [(await db.execute(sql, row)).lastrowid or 0 for row in rows]
+
+        return await self._db.write(work)
+
+    async def forget(self, numbers: Sequence[int]) -> None:
+        """Drop steps that could not be taken."""
+
+        async def work(db: Connection) -> None:
+            await db.executemany("DELETE FROM file_changes WHERE number = ?", [(number,) for number in numbers])
 
         await self._db.write(work)
 
@@ -77,7 +91,8 @@ class ChangeStore:
         )
         open_rows = [row for row in rows if row["undone_at"] is None]
         changes = [Change(*tuple(row)[:5]) for row in open_rows]
-        return RunChanges(changes, bool(rows) and not open_rows, run["status"] == "running")
+        status = run["status"]
+        return RunChanges(changes, bool(rows) and not open_rows, status == "running", status == "interrupted")
 
     async def mark_undone(self, run_id: str) -> None:
         """The run's steps were taken back; what the files held is not needed any more."""

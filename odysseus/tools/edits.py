@@ -107,9 +107,14 @@ async def _change(changes: ChangeStore, given: A, context: ToolContext, plan: Pl
     async with changes.lock:
         steps = await asyncio.to_thread(plan, given, context.workspace)
         diffs = await asyncio.to_thread(_diffs, steps)
+        kept: Sequence[int] = ()
         if steps and not context.incognito:
-            await changes.record(context.run_id, [_change_of(step) for step in steps])
-        await asyncio.to_thread(rewrite_all, steps)
+            kept = await changes.record(context.run_id, [_change_of(step) for step in steps])
+        try:
+            await asyncio.to_thread(rewrite_all, steps)
+        except ToolError:
+            await changes.forget(kept)
+            raise
     return ToolResult(_told(steps, diffs), extras=extras_of(diffs))
 
 
@@ -246,6 +251,8 @@ def _text(place: Place, content: bytes | None) -> tuple[str, Encoding]:
 def _steps(place: Place, before: bytes | None, after: bytes | None, mode: int | None) -> Sequence[Rewrite]:
     if after is not None and len(after) > SIZE_LIMIT:
         raise ToolError(f"{place.shown} would be larger than {SIZE_LIMIT // 1_000_000} MB. Make it with a command.")
+    if before is not None and mode is not None and not mode & 0o222:
+        raise ToolError(f"{place.shown} is read-only. Ask the user to allow writing to it.")
     return [] if before == after else [Rewrite(place, before, after, mode)]
 
 

@@ -20,7 +20,7 @@ BEGIN, END, END_OF_FILE = "*** Begin Patch", "*** End Patch", "*** End of File"
 NO_NEWLINE = "\\ No newline"
 
 _NUMBERS = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
-_FILE_HEAD = re.compile(r"^\*\*\* (Add|Update|Delete) File: *(.+?) *$")
+_FILE_HEAD = re.compile(r"^\*\*\* (Add|Update|Delete) File: *(\S.*?) *$")
 _FENCE = re.compile(r"\A\s*(?:```\w*|apply_patch <<['\"]?EOF['\"]?)\n(.*?)\n(?:```|EOF)\s*\Z", re.DOTALL)
 _QUIET = ("index ", "similarity index ", "dissimilarity index ", "new file mode ", "deleted file mode ", "diff --git ")
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from odysseus.errors import Conflict
-from odysseus.store.changes import Change, ChangeStore, content_hash
+from odysseus.store.changes import Change, ChangeStore, RunChanges, content_hash
 from odysseus.tools.base import ToolError
 from odysseus.tools.confine import Place
 from odysseus.tools.rewriting import Rewrite, read_whole, rewrite_all
@@ -22,7 +22,7 @@ NAMED = 10
 
 @dataclass(frozen=True, slots=True)
 class UndoResult:
-    """The files that are as before the run, relative to its workspace, in the order of their first change."""
+    """The files that are as before the run, relative to its workspace, sorted."""
 
     files: Sequence[str]
 
@@ -41,16 +41,16 @@ async def undo_run(changes: ChangeStore, run_id: str) -> UndoResult:
             raise Conflict("The changes of this run have been undone already.")
         if not found.changes:
             raise Conflict("This run changed no files, so there is nothing to undo.")
-        files = await asyncio.to_thread(_restore, found.changes)
+        files = await asyncio.to_thread(_restore, found)
         await changes.mark_undone(run_id)
     return UndoResult(files)
 
 
-def _restore(changes: Sequence[Change]) -> Sequence[str]:
-    """Restore the files of changes that come newest first. Raises Conflict."""
+def _restore(found: RunChanges) -> Sequence[str]:
+    """Restore the files. Raises Conflict."""
     steps, changed = [], []
-    for place, own in _by_place(changes).items():
-        step = _step(place, own)
+    for place, own in _by_place(found.changes).items():
+        step = _step(place, own, untaken=found.interrupted)
         if step is None:
             changed.append(place.shown)
         else:
@@ -61,7 +61,7 @@ def _restore(changes: Sequence[Change]) -> Sequence[str]:
         rewrite_all([step for step in steps if step.before != step.after])
     except ToolError as error:
         raise Conflict(f"Nothing was undone. {error.message}") from error
-    return [step.place.shown for step in reversed(steps)]
+    return sorted(step.place.shown for step in steps)
 
 
 def _by_place(changes: Sequence[Change]) -> Mapping[Place, list[Change]]:
@@ -71,8 +71,8 @@ def _by_place(changes: Sequence[Change]) -> Mapping[Place, list[Change]]:
     return places
 
 
-def _step(place: Place, changes: Sequence[Change]) -> Rewrite | None:
-    """The way back of one file, None when it is not as the run left it."""
+def _step(place: Place, changes: Sequence[Change], *, untaken: bool) -> Rewrite | None:
+    """The way back of one file, None when it is not as the run left it. `untaken`: steps may not have been taken."""
     try:
         now, _ = read_whole(place)
     except ToolError as error:
@@ -85,7 +85,7 @@ def _step(place: Place, changes: Sequence[Change]) -> Rewrite | None:
         held = content_hash(change.before)
         if state == change.after_hash:
             state = held
-        elif state != held:  # a step that was kept but never taken leaves the file as it was
+        elif not untaken or state != held:
             return None
     first = changes[-1]
     return Rewrite(place, now, first.before, first.mode)
