@@ -17,7 +17,7 @@ _VERBS = (
     "review|test|start|begin|call|use|calculate|compute|install|apply|add|remove|delete|make|try|see|do|go|gather|explore"
 )
 _PROMISE = re.compile(
-    rf"\A(?:(?:now|first|next|then|ok|okay|sure|great|alright|right|so|and|good|perfect|thanks|yes|please wait)[,.!:]* )*"
+    rf"\A(?:(?:now|first|next|then|ok|okay|sure|great|alright|right|so|and|good|perfect|thanks|yes)[,.!:]* )*"
     rf"(?:i will|i['’]ll|i am going to|i['’]m going to|let me|let['’]s|one moment|now i will|next,? i will)\b"
     rf"(?:[ ,]+(?:now|first|then|just|quickly|start by|begin by|go ahead and|also|please|i will|i['’]ll))*[ ,]+"
     rf"(?:{_VERBS})(?:ing)?\b[^?\n]*(?:[.:…!]|\.\.\.)?\s*\Z",

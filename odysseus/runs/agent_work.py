@@ -90,29 +90,33 @@ class AgentDesk:
         began = time.perf_counter()
         wish, session_id = job.wish, job.identity.session_id
         chosen = wish.workspace or self._settings.workspace
-        async with self.places.open(session_id, chosen, incognito=wish.wishes.incognito) as (workspace, rejected):
-            placed = time.perf_counter()
-            toolbox = self.toolbox(wish.wishes)
-            seconds = {
-                "request_setup": round(placed - began, 4),
-                "tool_selection": round(time.perf_counter() - placed, 4),
-                "prompt_build": 0.0,
-                "context_trim": 0.0,
-            }
-            task = Task(
-                job.asker,
-                replace(job.request, tools=toolbox.specs()),
-                self._settings.limits,
-                lambda show: self._runner(job, workspace, toolbox, show),
-                before=[*_resolved(job), *rejected, AgentPrepared(seconds)],
-                decision=Decision(job.sealed, wish.decision) if job.sealed and wish.decision else None,
-            )
-            return await run_agent(task, publish)
+        workspace, rejected = await self.places.open(session_id, chosen, incognito=wish.wishes.incognito)
+        placed = time.perf_counter()
+        toolbox = self.toolbox(wish.wishes)
+        seconds = {
+            "request_setup": round(placed - began, 4),
+            "tool_selection": round(time.perf_counter() - placed, 4),
+            "prompt_build": 0.0,
+            "context_trim": 0.0,
+        }
+        task = Task(
+            job.asker,
+            replace(job.request, tools=toolbox.specs()),
+            self._settings.limits,
+            lambda show: self._runner(job, workspace, toolbox, show),
+            before=[*_resolved(job), *rejected, AgentPrepared(seconds)],
+            decision=Decision(job.sealed, wish.decision) if job.sealed and wish.decision else None,
+        )
+        return await run_agent(task, publish)
 
     async def forget(self, session_id: str) -> None:
         """Remove what a deleted session leaves."""
         self.approvals.forget(session_id)
         await self.places.forget(session_id)
+
+    async def close(self) -> None:
+        """Remove what incognito chats leave."""
+        await self.places.close()
 
     def _runner(self, job: Job, workspace: Workspace, toolbox: Toolbox, publish: Publish) -> CallRunner:
         identity, wish = job.identity, job.wish

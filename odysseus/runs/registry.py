@@ -152,6 +152,7 @@ class RunRegistry:
         for timer in self._evictions.values():
             timer.cancel()
         await self._checkpointer.close()
+        await self._desk.close()
 
     def _own(self, coroutine: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         task = asyncio.create_task(coroutine)
@@ -167,9 +168,9 @@ class RunRegistry:
 
     async def _start(self, ask: Ask, encode: Encode) -> Run:
         async with self._lock(ask.session_id):
+            ask, sealed = await self._decided(ask)  # a refused decision leaves a run that goes alone
             await self._retire(ask.session_id, "replaced")
             run_id = uuid.uuid4().hex
-            ask, sealed = await self._decided(ask)
             request = await self._request(ask)
             begun = None if ask.incognito else await self._store.begin(_run_start(run_id, ask, sealed))
             self._desk.approvals.forget(ask.session_id)

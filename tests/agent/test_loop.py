@@ -5,24 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from serving import Server, Stream, serving, upstream_config
+from playing import agent, prompt, rows
+from serving import Server, serving, upstream_config
 from upstream import Upstream, answer, calls
 
 LS = ("ls", {"path": "."})
-
-
-async def agent(server: Server, session: str, message: str = "do it", **fields: Any) -> Stream:
-    """A whole run in agent mode."""
-    return await (await server.send(session, message, mode="agent", **fields)).rest()
-
-
-def rows(stream: Stream, kind: str = "tool_output") -> list[dict[str, Any]]:
-    return [frame.data for frame in stream.frames if frame.kind == kind]
-
-
-def prompt(upstream: Upstream, index: int) -> list[dict[str, Any]]:
-    """The messages of a request, without the system text."""
-    return [message for message in upstream.requests[index].json["messages"] if message["role"] != "system"]
 
 
 async def test_a_call_is_run_and_its_result_goes_back_by_its_id(server: Server, upstream: Upstream) -> None:
