@@ -173,10 +173,6 @@ class Folder:
         with os.scandir(self._path if self._handle is None else self._handle) as found:
             yield found
 
-    def target(self, name: str) -> str:
-        """What a link says. Raises OSError."""
-        return os.readlink(self._at(name), dir_fd=self._handle)
-
     def _at(self, name: str) -> str:
         return name if self._handle is not None else str(self._path / name)
 

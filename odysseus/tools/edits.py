@@ -12,17 +12,16 @@ from typing import Annotated, Any, TypeVar
 
 from msgspec import Meta
 
-from odysseus.store.changes import SIZE_LIMIT, Change, ChangeStore, content_hash
+from odysseus.store.changes import Change, ChangeStore, content_hash
 from odysseus.text import clean_text
 from odysseus.tools.base import Arguments, Preview, Tool, ToolContext, ToolError, ToolResult, make_tool
-from odysseus.tools.confine import Place, locate
-from odysseus.tools.content import Encoding, decode, encode, line_ending, with_ending
+from odysseus.tools.content import decode, encode, line_ending, with_ending
 from odysseus.tools.diffs import Diff, diff_of, extras_of
-from odysseus.tools.output import PREFIX, cut
-from odysseus.tools.patch import FilePatch, parse_patch
-from odysseus.tools.patching import apply_hunks, new_text
+from odysseus.tools.drafting import Draft, text_of
+from odysseus.tools.output import cut
+from odysseus.tools.patch import parse_patch
 from odysseus.tools.replacing import replace
-from odysseus.tools.rewriting import Rewrite, read_whole, rewrite_all
+from odysseus.tools.rewriting import Rewrite, rewrite_all
 from odysseus.tools.workspace import Workspace
 
 PREVIEW_LIMIT = 200_000
@@ -146,9 +145,10 @@ def _told(steps: Sequence[Rewrite], diffs: Sequence[Diff]) -> str:
 
 
 def _write(given: WriteFile, workspace: Workspace) -> Sequence[Rewrite]:
-    place = _place(workspace, given.path)
-    before, mode = read_whole(place)
-    return _steps(place, before, _kept_shape(clean_text(given.content), before), mode)
+    draft = Draft(workspace)
+    file = draft.file(given.path)
+    draft.put(file, _kept_shape(clean_text(given.content), file.before))
+    return draft.steps()
 
 
 def _kept_shape(text: str, before: bytes | None) -> bytes:
@@ -166,94 +166,22 @@ def _kept_shape(text: str, before: bytes | None) -> bytes:
 
 
 def _edit(given: EditFile, workspace: Workspace) -> Sequence[Rewrite]:
-    place = _place(workspace, given.path)
-    before, mode = read_whole(place)
-    text, encoding = _text(place, before)
-    changed, _ = replace(text, clean_text(given.old), clean_text(given.new), everywhere=given.replace_all)
-    return _steps(place, before, encode(changed, encoding), mode)
+    draft = Draft(workspace)
+    file = draft.file(given.path)
+    text, encoding = text_of(file)
+    changed = replace(text, clean_text(given.old), clean_text(given.new), everywhere=given.replace_all)
+    draft.put(file, encode(changed, encoding))
+    return draft.steps()
 
 
 def _patch(given: ApplyPatch, workspace: Workspace) -> Sequence[Rewrite]:
     files = parse_patch(clean_text(given.patch))
     if len(files) > FILES_LIMIT:
         raise ToolError(f"The patch names {len(files)} files; {FILES_LIMIT} is the most. Send it in parts.")
-    states: dict[Place, tuple[bytes | None, bytes | None, int | None]] = {}
-
-    def state(place: Place) -> tuple[bytes | None, bytes | None, int | None]:
-        if place not in states:
-            before, mode = read_whole(place)
-            states[place] = before, before, mode
-        return states[place]
-
+    draft = Draft(workspace)
     for file in files:
-        _patch_file(file, workspace, state, states)
-    steps: list[Rewrite] = []
-    for place, (before, after, mode) in states.items():
-        steps += _steps(place, before, after, mode)
-    return steps
-
-
-def _patch_file(
-    file: FilePatch,
-    workspace: Workspace,
-    state: Callable[[Place], tuple[bytes | None, bytes | None, int | None]],
-    states: dict[Place, tuple[bytes | None, bytes | None, int | None]],
-) -> None:
-    """Take one file of a patch into `states`."""
-    place = _place(workspace, file.path)
-    before, now, mode = state(place)
-    if file.action == "add":
-        if now is not None:
-            raise ToolError(f"{place.shown} is there already, so the patch cannot add it. Update it instead.")
-        states[place] = before, new_text(file.hunks).encode(), mode
-        return
-    if now is None:
-        raise ToolError(f"{place.shown} does not exist, so the patch cannot {file.action} it.")
-    if file.action == "delete" and not file.hunks:
-        states[place] = before, None, mode
-        return
-    text, encoding = _text(place, now) if file.hunks else ("", Encoding())
-    after = encode(apply_hunks(place.shown, text, file.hunks), encoding) if file.hunks else now
-    if file.action == "delete":
-        if after not in {b"", encoding.mark}:
-            raise ToolError(f"The patch deletes {place.shown}, but the file holds more than the patch takes out.")
-        states[place] = before, None, mode
-        return
-    if not file.new_path:
-        states[place] = before, after, mode
-        return
-    target = _place(workspace, file.new_path)
-    there, now, _ = state(target)
-    if now is not None:
-        raise ToolError(f"{target.shown} is there already, so {place.shown} cannot be moved to it.")
-    states[place] = before, None, mode
-    states[target] = there, after, mode
-
-
-def _place(workspace: Workspace, path: str) -> Place:
-    if path.startswith(PREFIX):
-        raise ToolError("A kept output can be read but not changed. Write to a file of the workspace.")
-    place = locate(workspace, path)
-    if not place.parts:
-        raise ToolError("The path is the workspace itself. Give a file in it.")
-    return place
-
-
-def _text(place: Place, content: bytes | None) -> tuple[str, Encoding]:
-    if content is None:
-        raise ToolError(f"{place.shown} does not exist. Use write_file to make it, or ls to see what is there.")
-    found = decode(content)
-    if found is None:
-        raise ToolError(f"{place.shown} is not a text file, so it cannot be edited.")
-    return found
-
-
-def _steps(place: Place, before: bytes | None, after: bytes | None, mode: int | None) -> Sequence[Rewrite]:
-    if after is not None and len(after) > SIZE_LIMIT:
-        raise ToolError(f"{place.shown} would be larger than {SIZE_LIMIT // 1_000_000} MB. Make it with a command.")
-    if before is not None and mode is not None and not mode & 0o222:
-        raise ToolError(f"{place.shown} is read-only. Ask the user to allow writing to it.")
-    return [] if before == after else [Rewrite(place, before, after, mode)]
+        draft.patch(file)
+    return draft.steps()
 
 
 def _patch_title(patch: str) -> str:

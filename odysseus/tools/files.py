@@ -168,16 +168,6 @@ async def _grep(given: Grep, context: ToolContext) -> ToolResult:
 
 async def _searched(given: Grep, place: Place) -> tuple[bytes, int | None]:
     """What the searching process wrote, and how it ended; None when its time was up. It never outlives this call."""
-    request = Request(
-        str(place.root),
-        tuple(place.parts),
-        place.label,
-        given.pattern,
-        given.glob,
-        given.ignore_case,
-        given.context,
-        SECONDS,
-    )
     # -P: the folder of the worker holds names that must not hide other modules.
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-P", str(_WORKER), stdin=PIPE, stdout=PIPE, stderr=DEVNULL
@@ -185,7 +175,7 @@ async def _searched(given: Grep, place: Place) -> tuple[bytes, int | None]:
     output = bytearray()
     try:
         async with asyncio.timeout(SECONDS):
-            await _talk(process, msgspec.json.encode(request), output)
+            await _talk(process, msgspec.json.encode(_request(given, place)), output)
             return bytes(output), await process.wait()
     except TimeoutError:
         return bytes(output), None
@@ -193,6 +183,19 @@ async def _searched(given: Grep, place: Place) -> tuple[bytes, int | None]:
         if process.returncode is None:
             process.kill()
             await process.wait()
+
+
+def _request(given: Grep, place: Place) -> Request:
+    return Request(
+        root=str(place.root),
+        parts=tuple(place.parts),
+        label=place.label,
+        pattern=given.pattern,
+        glob=given.glob,
+        ignore_case=given.ignore_case,
+        context=given.context,
+        seconds=SECONDS * 0.8,  # a slow walk ends by itself, and says so
+    )
 
 
 async def _talk(process: Process, request: bytes, output: bytearray) -> None:

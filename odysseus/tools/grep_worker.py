@@ -83,6 +83,7 @@ class Findings:
             self.before.clear()
             self.last, self.after = number, self.context
             self.matches += 1
+            self.out.flush()  # so that it is not lost when time is up
             if self.matches >= MATCHES:
                 raise Full
         elif self.after:
@@ -121,7 +122,6 @@ def search(file: BinaryIO, shown: str, pattern: re.Pattern[str], findings: Findi
         for number, line in _lines(text):
             found = pattern.search(line.rstrip("\r\n"))
             findings.line(number, line, found.start() if found else None)
-    findings.out.flush()
 
 
 def _lines(text: TextIO) -> Iterator[tuple[int, str]]:

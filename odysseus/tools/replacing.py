@@ -14,8 +14,8 @@ COMPARED_LINES = 3000
 NAMED_PLACES = 10
 
 
-def replace(text: str, old: str, new: str, *, everywhere: bool) -> tuple[str, int]:
-    """The text with `old` replaced, and how often; line endings are the text's own. Raises ToolError.
+def replace(text: str, old: str, new: str, *, everywhere: bool) -> str:
+    """The text with `old` replaced; line endings are the text's own. Raises ToolError.
 
     Without `everywhere`, `old` must be there exactly once.
     """
@@ -34,7 +34,7 @@ def replace(text: str, old: str, new: str, *, everywhere: bool) -> tuple[str, in
     for start, end in places:
         pieces += [text[at:start], put]
         at = end
-    return "".join([*pieces, text[at:]]), len(places)
+    return "".join([*pieces, text[at:]])
 
 
 def _places(text: str, old: str) -> list[tuple[int, int]]:

@@ -402,5 +402,15 @@ async def test_edits_side_by_side_lose_nothing(desk: Desk) -> None:
     assert desk.files()["a.txt"].decode() == "".join(f"[{n}]\n" for n in range(20))
 
 
-def test_the_limit_on_files_is_more_than_a_person_reads() -> None:
-    assert edits.FILES_LIMIT >= 100
+async def test_a_patch_of_very_many_files_is_refused(desk: Desk) -> None:
+    files = "".join(f"*** Add File: {n}\n+x\n" for n in range(edits.FILES_LIMIT + 1))
+    assert "Send it in parts" in await desk.refusal("apply_patch", patch=f"*** Begin Patch\n{files}*** End Patch")
+
+
+async def test_a_binary_file_can_be_moved_and_deleted_by_a_patch(desk: Desk) -> None:
+    (desk.work / "a.bin").write_bytes(b"\x00\x01")
+    patch = "*** Begin Patch\n{}\n*** End Patch"
+    await desk.call("apply_patch", patch=patch.format("*** Update File: a.bin\n*** Move to: b.bin"))
+    assert desk.files() == {"b.bin": b"\x00\x01"}
+    await desk.call("apply_patch", patch=patch.format("*** Delete File: b.bin"))
+    assert desk.files() == {}
