@@ -154,10 +154,10 @@ class Folder:
             raise
         return os.fdopen(handle, "rb")
 
-    def new_file(self, name: str) -> BinaryIO:
-        """A file that was not there before, to write. Raises OSError."""
+    def new_file(self, name: str, *, private: bool = False) -> BinaryIO:
+        """A file that was not there before, to write; `private` lets nobody else open it. Raises OSError."""
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | _NO_FOLLOW
-        return os.fdopen(os.open(self._at(name), flags, 0o666, dir_fd=self._handle), "wb")
+        return os.fdopen(os.open(self._at(name), flags, 0o600 if private else 0o666, dir_fd=self._handle), "wb")
 
     def rename(self, old: str, new: str) -> None:
         """Put `old` in the place of `new`. Raises OSError."""

@@ -167,7 +167,7 @@ def _unified(lines: Sequence[str]) -> Sequence[FilePatch]:
     while at < len(lines):
         line = lines[at]
         if line.startswith(("rename from ", "rename to ")):
-            renamed.append(line.split(" ", 2)[2])
+            renamed.append(_named(line.split(" ", 2)[2]))
             if len(renamed) == 2 and not _goes_on(lines, at + 1):
                 files.append(FilePatch(renamed[0], "update", (), renamed[1]))
         elif _is_head(lines, at):
@@ -196,10 +196,18 @@ def _is_head(lines: Sequence[str], at: int) -> bool:
 
 
 def _name(line: str) -> str:
-    name = line[4:].partition("\t")[0].strip()
+    """The name in a file's head; empty for no file."""
+    name = _named(line[4:].partition("\t")[0])
+    return "" if name == "/dev/null" else name
+
+
+def _named(text: str) -> str:
+    name = text.strip()
+    if not name:
+        raise ToolError("The patch has a file without a name.")
     if name.startswith('"'):
         raise ToolError(f"The quoted name {name[:80]} is not understood. Write the name without quotes.")
-    return "" if name == "/dev/null" else name
+    return name
 
 
 def _unified_file(old: str, new: str, hunks: Sequence[Hunk]) -> FilePatch:

@@ -75,7 +75,7 @@ def _write(place: Place, content: bytes | None, mode: int | None) -> None:
             return
         temporary = f".{secrets.token_hex(8)}.tmp"
         try:
-            with folder.new_file(temporary) as file:
+            with folder.new_file(temporary, private=mode is not None) as file:
                 file.write(content)
                 if mode is not None and hasattr(os, "fchmod"):
                     os.fchmod(file.fileno(), mode)

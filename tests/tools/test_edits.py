@@ -8,7 +8,7 @@ import stat
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pytest
 from contexts import context
@@ -21,6 +21,7 @@ from odysseus.store.runs import RunStart, RunStore
 from odysseus.store.sessions import SessionStore
 from odysseus.tools import edits
 from odysseus.tools.base import Tool, ToolContext, ToolError, ToolResult
+from odysseus.tools.confine import Folder
 from odysseus.tools.edits import edit_tools
 
 
@@ -414,3 +415,20 @@ async def test_a_binary_file_can_be_moved_and_deleted_by_a_patch(desk: Desk) -> 
     assert desk.files() == {"b.bin": b"\x00\x01"}
     await desk.call("apply_patch", patch=patch.format("*** Delete File: b.bin"))
     assert desk.files() == {}
+
+
+async def test_what_a_private_file_holds_is_never_open_to_others(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    (desk.work / "secret").write_bytes(b"one\n")
+    (desk.work / "secret").chmod(0o600)
+    seen = []
+    new_file = Folder.new_file
+
+    def watched(self: Folder, name: str, *, private: bool = False) -> BinaryIO:
+        file = new_file(self, name, private=private)
+        seen.append(stat.S_IMODE(os.fstat(file.fileno()).st_mode))
+        return file
+
+    monkeypatch.setattr(Folder, "new_file", watched)
+    await desk.call("write_file", path="secret", content="two\n")
+    assert seen == [0o600]
+    assert stat.S_IMODE((desk.work / "secret").stat().st_mode) == 0o600

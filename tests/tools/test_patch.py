@@ -166,6 +166,8 @@ def test_what_models_wrap_around_a_patch_does_not_matter(wrap: str) -> None:
         ("*** Begin Patch\n*** Update File: x\n-a\nb\n*** End Patch", "begins with neither"),
         ("@@ -1 +1 @@\n-a\n+b\n", "belongs to no file"),
         ("--- a/x\n+++ b/x\n", "changes nothing"),
+        ("--- \n+++ b/x\n@@ -1 +1 @@\n+a\n", "without a name"),
+        ("rename from \nrename to x\n", "without a name"),
         ("--- /dev/null\n+++ /dev/null\n@@ -1 +1 @@\n-a\n", "without a name"),
         ("--- /dev/null\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", "begin with +"),
         ("diff --git a/x b/x\nGIT binary patch\nliteral 1", "binary"),

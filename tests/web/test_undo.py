@@ -177,7 +177,7 @@ async def test_a_step_that_could_not_be_taken_does_not_matter(job: Job, monkeypa
     before = job.files()
     await job.call("edit_file", path="a.txt", old="one", new="1")
 
-    def full(_self: Folder, _name: str) -> Any:
+    def full(_self: Folder, _name: str, **_: Any) -> Any:
         raise OSError(28, "no space left")
 
     with monkeypatch.context() as patch:
