@@ -49,12 +49,25 @@ export function planIn(content) {
  * @returns {DiffLine[]}
  */
 export function diffLines(diff) {
-  return diff.replace(/\n$/, "").split("\n").map((text) => ({ text, kind: kindOf(text) }));
+  const lines = diff.replace(/\n$/, "").split("\n");
+  return lines.map((text, index) => ({ text, kind: isHead(lines, index) ? "file" : kindOf(text) }));
+}
+
+/**
+ * Whether a line is of a file's head. A removed line may begin with `--` itself, so the head is known by its two lines.
+ *
+ * @param {string[]} lines
+ * @param {number} index
+ */
+function isHead(lines, index) {
+  const at = (/** @type {number} */ place, /** @type {string} */ start) => lines[place]?.startsWith(start) ?? false;
+  if (at(index, "--- ")) return at(index + 1, "+++ ");
+  if (at(index, "+++ ")) return at(index - 1, "--- ");
+  return at(index, "diff --git ") || at(index, "index ");
 }
 
 /** @param {string} line */
 function kindOf(line) {
-  if (/^(---|\+\+\+) |^(diff|index) /.test(line)) return "file";
   if (line.startsWith("@@")) return "hunk";
   return line.startsWith("+") ? "add" : line.startsWith("-") ? "del" : "same";
 }

@@ -26,7 +26,7 @@ const STATES = { running: "Running", done: "Done", failed: "Failed", waiting: "W
 export function createAct(onToggle) {
   const sign = h("span", { class: "act-sign" });
   const what = h("span", { class: "act-what", dir: "auto" });
-  const note = h("span", { class: "act-note figures" });
+  const note = h("span", { class: "act-note numbers" });
   const body = h("div", { class: "act-body" });
   const details = h("details", {}, h("summary", { onclick: onToggle }, sign, what, note), body);
   const tail = h("pre", { class: "tail", hidden: true, dir: "auto" });

@@ -42,7 +42,7 @@ export function createApproval(onDecide) {
   const facts = h("dl");
   const action = h("div");
   const actions = h("div", { class: "actions" });
-  const left = h("p", { class: "quiet figures left" });
+  const left = h("p", { class: "quiet numbers left" });
   const end = h("p", { class: "card-end", role: "status" });
   const head = h("p", { class: "card-head" }, icon("shield"), question);
   const node = h("section", { class: "card approval", tabindex: -1, role: "group", "aria-label": "Approval" }, head, description, action, facts, actions, left, end);

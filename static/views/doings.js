@@ -33,10 +33,10 @@ export function createDoings(blocks, current, deeds, onToggle) {
   const flow = new Flow(blocks, onToggle, () => deeds.answer("Continue."));
   const decision = h("p", { class: "label decision" });
   const plan = createPlan(onToggle);
-  const carry = h("button", { type: "button", class: "button primary carry-out", hidden: true }, "Carry out this plan");
+  const carry = h("button", { type: "button", class: "button primary carry-out" }, "Carry out this plan");
   const approval = createApproval((choice) => deeds.decide(current(), choice));
   const question = createQuestionCard(deeds.answer);
-  const cards = h("div", { class: "cards" }, plan.node, carry, approval.node, question.node);
+  const cards = h("div", { class: "cards" });
   const planOf = () => current().work.plan || planIn(current().content);
   for (const card of [approval.node, question.node]) card.addEventListener("keydown", (event) => writeOn(card, event));
   carry.addEventListener("click", () => deeds.carryOut(planOf()));
@@ -54,17 +54,35 @@ export function createDoings(blocks, current, deeds, onToggle) {
       blocks.node.dataset.last = String(last);
       setText(decision, DECISIONS[work.approval?.decision ?? ""] ?? "");
       plan.draw(work.plan);
-      carry.hidden = running || !last || !isPlanMode() || !planOf();
       const ask = running ? null : work.ask;
-      approval.node.hidden = ask?.kind !== "approval";
-      question.node.hidden = ask?.kind !== "question";
       if (ask?.kind === "approval") approval.draw(ask, state.chat.sending);
       if (ask?.kind === "question") question.draw(ask, last);
-      cards.hidden = plan.node.hidden && carry.hidden && !ask;
+      show(cards, [
+        [plan.node, work.plan.trim() !== ""],
+        [carry, last && isPlanMode() && planOf() !== ""],
+        [approval.node, ask?.kind === "approval"],
+        [question.node, ask?.kind === "question"],
+      ]);
       if (ask && live && asked !== ask.id + ask.question && ask.state === "pending") goTo(ask.kind === "approval" ? approval.node : question.node);
       if (ask) asked = ask.id + ask.question;
     },
   };
+}
+
+/**
+ * Have those that are wanted in the parent, in this order. One that stays is not moved.
+ *
+ * @param {HTMLElement} parent
+ * @param {[node: HTMLElement, wanted: boolean][]} all
+ */
+function show(parent, all) {
+  let place = null;
+  for (const [node, wanted] of all.toReversed()) {
+    if (!wanted) node.remove();
+    else if (node.parentNode !== parent) parent.insertBefore(node, place);
+    if (wanted) place = node;
+  }
+  parent.hidden = place === null;
 }
 
 /** The card takes the focus, unless the reader is somewhere else with it. @param {HTMLElement} card */

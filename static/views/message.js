@@ -63,7 +63,7 @@ function createQuestion(message, deeds) {
 
 /** What came of undoing an answer's changes: a line, once it was asked for. */
 function createUndo() {
-  const node = h("p", { class: "outcome", role: "status", hidden: true });
+  const node = h("p", { class: "undone", role: "status", hidden: true });
   let done = false;
   return {
     node,

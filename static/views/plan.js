@@ -12,9 +12,9 @@ const SIGNS = { done: ["ticked", "Done"], doing: ["doing", "Being done"], todo: 
 
 /** @param {() => void} onToggle */
 export function createPlan(onToggle) {
-  const count = h("span", { class: "quiet figures" });
+  const count = h("span", { class: "quiet numbers" });
   const list = h("ul");
-  const node = h("details", { class: "card plan", hidden: true, open: true }, h("summary", { onclick: onToggle }, h("strong", {}, "Plan"), count), list);
+  const node = h("details", { class: "card plan", open: true }, h("summary", { onclick: onToggle }, h("strong", {}, "Plan"), count), list);
   /** @type {Map<string, Row<PlanLine>>} */
   const rows = new Map();
   let drawn = "";
@@ -22,7 +22,6 @@ export function createPlan(onToggle) {
     node,
     /** @param {string} plan */
     draw(plan) {
-      node.hidden = !plan.trim();
       if (plan === drawn) return;
       drawn = plan;
       const lines = planLines(plan);
