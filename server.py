@@ -54,6 +54,7 @@ def run(args: argparse.Namespace) -> int:
     from odysseus.app import MODELS
     from odysseus.config import load_config
     from odysseus.launch import Launch, data_folder, serve
+    from odysseus.tools.environment import seal_process
 
     path = args.config or (CONFIG if CONFIG.exists() else None)
     config = load_config(path, os.environ, {"server": _given(args, "host", "port")})
@@ -62,6 +63,8 @@ def run(args: argparse.Namespace) -> int:
         from odysseus.models import command
 
         return command.run(args, data / MODELS, config.local.model)
+    keys = {endpoint.api_key_env for endpoint in config.endpoints}
+    seal_process(keys | {config.web.brave_key_env, args.token_env or ""})
     launch = Launch(data, args.ready_file, args.token_env, args.parent_pid, args.open)
     return asyncio.run(serve(config, launch))
 

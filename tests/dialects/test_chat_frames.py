@@ -50,6 +50,13 @@ def sample(kind: Any) -> Any:
     return {str: "x", int: 1, float: 1.0, bool: True}.get(kind, {})
 
 
+def encoded(event: Event) -> bytes:
+    """Its frame, which there is."""
+    frame = chat.encode(event)
+    assert frame is not None
+    return frame
+
+
 def made(kind: type[Event]) -> Event:
     """An event of this type."""
     hints = get_type_hints(kind)
@@ -85,24 +92,24 @@ def test_every_event_has_one_frame(kind: type[Event]) -> None:
 def test_any_text_is_one_line_of_data_and_comes_back_whole(seed: int) -> None:
     chance = random.Random(seed)
     text = "".join(chance.choices(NASTY, k=chance.randrange(30)))
-    assert parsed(chat.encode(TextDelta(text))) == ("message", {"delta": text})
-    assert parsed(chat.encode(ReasoningDelta(text))) == ("message", {"delta": text, "thinking": True})
-    assert parsed(chat.encode(RunFailed(text, 502))) == ("error", {"error": text, "status": 502})
-    frame = chat.encode(TextDelta(text))
+    assert parsed(encoded(TextDelta(text))) == ("message", {"delta": text})
+    assert parsed(encoded(ReasoningDelta(text))) == ("message", {"delta": text, "thinking": True})
+    assert parsed(encoded(RunFailed(text, 502))) == ("error", {"error": text, "status": 502})
+    frame = encoded(TextDelta(text))
     assert frame.count(b"\n") == 2
     assert b"\r" not in frame
 
 
 def test_non_ascii_characters_stand_as_themselves() -> None:
-    assert "é🚲字".encode() in chat.encode(TextDelta("é🚲字"))
+    assert "é🚲字".encode() in encoded(TextDelta("é🚲字"))
 
 
 def test_the_end_is_the_word_done() -> None:
-    assert chat.encode(StreamDone()) == b"data: [DONE]\n\n"
+    assert encoded(StreamDone()) == b"data: [DONE]\n\n"
 
 
 def test_numbers_stand_before_their_frames() -> None:
-    frames = [chat.encode(TextDelta("a")), chat.encode(RunFailed("b", 500))]
+    frames = [encoded(TextDelta("a")), encoded(RunFailed("b", 500))]
     assert numbered(frames, 7) == b"id: 7\n" + frames[0] + b"id: 8\n" + frames[1]
     assert numbered([], 1) == b""
 
