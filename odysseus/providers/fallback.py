@@ -74,7 +74,8 @@ class Asker:
         self._cooldowns = cooldowns
         self._sleep = sleep
         self._index = 0
-        self._settled = False
+        self._settled = False  # for the run: the candidate has answered, and stays
+        self._begun = False  # of this request: output has been given
 
     @property
     def current(self) -> Candidate:
@@ -84,6 +85,7 @@ class Asker:
     async def ask(self, request: ChatRequest) -> AsyncIterator[Sequence[Answer]]:
         """Batches of the candidate that answers; before them what was tried. Raises ProviderError."""
         selected = self.current
+        self._begun = False
         while True:
             try:
                 async with aclosing(self._ask_patiently(request)) as batches:
@@ -113,8 +115,8 @@ class Asker:
                 return
             except ProviderError as error:
                 pause = pause_before(attempt, error)
-                hopeless = self._cooldowns.cooling(self.current.host) or self._next() is not None
-                if self._settled or pause is None or hopeless:
+                others = not self._settled and self._next() is not None
+                if self._begun or pause is None or others or self._cooldowns.cooling(self.current.host):
                     raise
                 yield [Retrying(attempt, RETRIES, round(pause, 1), reason_of(error))]
                 await self._sleep(pause)
@@ -127,7 +129,7 @@ class Asker:
         try:
             async with aclosing(stream) as batches:
                 async for batch in batches:
-                    if self._settled:
+                    if self._begun:
                         yield _priced(batch, candidate)
                         continue
                     held += _priced(batch, candidate)
@@ -138,12 +140,12 @@ class Asker:
             if error.unreachable:
                 self._cooldowns.failed(candidate.host)
             raise
-        if not self._settled:
+        if not self._begun:
             self._settle(candidate)
             yield held
 
     def _settle(self, candidate: Candidate) -> None:
-        self._settled = True
+        self._settled = self._begun = True
         self._cooldowns.answered(candidate.host)
 
     def _fell_back(self, selected: Candidate, error: ProviderError) -> FellBack:

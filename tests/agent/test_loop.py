@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from playing import agent, prompt, rows
-from serving import Server, serving, upstream_config
+from serving import Server, config_of, serving, upstream_config
 from upstream import Upstream, answer, calls
 
 LS = ("ls", {"path": "."})
@@ -217,3 +217,29 @@ async def test_an_approved_plan_is_pinned_in_the_prompt(server: Server, upstream
     upstream.reply(answer("ok"))
     await agent(server, await server.session(), approved_plan="- [ ] paint it blue")
     assert "- [ ] paint it blue" in upstream.requests[0].json["messages"][0]["content"]
+
+
+async def test_a_later_round_is_asked_again_after_a_busy_endpoint(server: Server, upstream: Upstream) -> None:
+    upstream.reply(calls(LS))
+    upstream.reply(b"busy", status=429, headers={"Retry-After": "0"})
+    upstream.reply(answer("Empty."))
+    stream = await agent(server, await server.session())
+    assert stream.one("retry")["attempt"] == 1
+    assert stream.text == "Empty."
+
+
+async def test_the_candidate_that_answered_stays_for_the_run(upstream: Upstream, tmp_path: Any) -> None:
+    toml = "\n".join(
+        [
+            '[chat]\nendpoint = "one"\nmodel = "m"\n[[endpoints]]\nid = "one"\nkind = "openai"',
+            f'base_url = "{upstream.base_url}"\nfallback = ["two/n"]',
+            f'[[endpoints]]\nid = "two"\nkind = "openai"\nbase_url = "{upstream.base_url}"\n',
+        ]
+    )
+    async with serving(config_of(toml), tmp_path) as server:
+        upstream.reply(b"down", status=503).reply(calls(LS)).reply(b"down", status=503, headers={"Retry-After": "0"})
+        upstream.reply(answer("Empty."))
+        stream = await agent(server, await server.session())
+        assert [request.json["model"] for request in upstream.requests] == ["m", "n", "n", "n"]
+        assert stream.kinds.count("fallback") == 1
+        assert stream.text == "Empty."
