@@ -1,4 +1,4 @@
-"""docs/chat-stream.md against the code: every frame with every field, and the clients that it gives as examples."""
+"""The stream's pages against the code: every frame with every field, and the clients that they give as examples."""
 
 from __future__ import annotations
 
@@ -7,27 +7,35 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, get_args
 
 import msgspec
 import pytest
+from contexts import context
 from documents import names, page, rows, section
+from playing import agent, card, decide
 from serving import GUARD, Frame, Server, parse_frame, serving, upstream_config
-from upstream import DONE, Pause, Upstream, answer, finish, text_chunk
+from upstream import DONE, Pause, Upstream, answer, calls, finish, text_chunk
 
 from odysseus import events
+from odysseus.agent import approvals
+from odysseus.agent.approvals import Sealed
 from odysseus.dialects import chat
 from odysseus.dialects.page import block_frame
 from odysseus.dialects.sse import gap_frame
 from odysseus.events import ModelInfo, UsageReport
+from odysseus.providers.base import ToolCall
 from odysseus.render.blocks import Block
 from odysseus.runs.record import Ending, Failure, Identity, Produced, Timing, metrics, terminal_record
+from odysseus.tools.ask import UiEvent, ask_tools
 from odysseus.web.chat import ChatBody
 
 STREAM = page("chat-stream.md")
+AGENT = page("agent-frames.md")
+BOTH = f"{STREAM}\n{AGENT}"
 
 INFO = ModelInfo("m", "e", "E")
 USAGE = UsageReport(2, 1, 1, 1, 0.1, "m", 1, True)
@@ -42,12 +50,55 @@ RECORD = terminal_record(
     message_id="a",
     frames=9,
 )
+SEALED = Sealed("i", "s", "r", "u", (ToolCall("c", "bash", "{}"),), "c", "f", ("execute",), "/w", "w", {}, 1.0)
+QUESTION = {"question": "q", "options": [{"label": "l", "description": "d"}], "multi": False}
+EXTRAS = {
+    "diff": {"file": "f", "added": 1, "removed": 1, "text": "t"},
+    "image_url": "u",
+    "doc_id": "d",
+    "document_title": "t",
+    "document_language": "l",
+    "document_version": 1,
+    "ask_user": QUESTION,
+    "ui_event": {"ui_event": "clear_highlight"},
+}
+UI_FIELDS: Mapping[str, Mapping[str, Any]] = {
+    "toggle": {"toggle_name": "web", "state": True},
+    "set_mode": {"mode": "agent"},
+    "switch_model": {"model": "m", "endpoint_id": "e"},
+    "set_theme": {"theme_name": "dark"},
+    "open_panel": {"panel": "p"},
+    "highlight": {"selector": "s", "label": "l"},
+    "clear_highlight": {},
+}
 SAMPLES: Sequence[events.Event] = (
     events.TextDelta("t"),
     events.ReasoningDelta("t"),
     INFO,
     events.Retrying(1, 2, 1.0, "r"),
     events.FellBack("a", "b", "r", 1, "e", "f", "F"),
+    events.AgentPrepared(dict.fromkeys(("request_setup", "tool_selection", "prompt_build", "context_trim"), 0.0)),
+    events.RoundBegun(2),
+    events.CallWritten("c", "bash", "{", 1),
+    events.ToolStarted("c", "bash", "ls", 1),
+    events.ToolProgressed("c", "bash", "running", 1.0, 1, "tail"),
+    events.ToolEnded("c", "bash", "ls", "o", 0, 1, 1.0, EXTRAS),
+    events.UserAsked(QUESTION),
+    events.UserAsked(approvals.card(SEALED)),
+    events.ApprovalResolved("i", "approve"),
+    events.ImageMade("u", "i", "p", "m", "1x1"),
+    *(events.UiControlled({"ui_event": action, **fields}) for action, fields in UI_FIELDS.items()),
+    events.PlanUpdated("- [ ] p"),
+    events.WorkspaceRejected("/", "r"),
+    events.RoundsExhausted(1),
+    events.BudgetExceeded("cost", 1.0, 1.0),
+    events.LoopBroken("r", "m", 1, "d"),
+    events.NudgesExhausted("r", "m", 1, 2, "m"),
+    events.DocumentOpened("t", "l"),
+    events.DocumentWritten("c"),
+    events.DocumentUpdated("d", "c", 1, "t", "l"),
+    events.DocumentSuggested("d", [{"id": "i", "find": "f", "replace": "r", "reason": "w"}]),
+    events.Noted({"role": "assistant", "content": "c"}),
     USAGE,
     events.Metrics(metrics(IDENTITY, PRODUCED, TIMING)),
     events.RunTimedOut("idle_timeout", "m", 1.0, 1.0),
@@ -58,8 +109,13 @@ SAMPLES: Sequence[events.Event] = (
     events.StreamDone(),
 )
 PAGE_TEXT = b'data: {"type":"page_text","text":"","thinking":""}'
-FRAMES = [parse_frame(chat.encode(event).strip()) for event in SAMPLES]
+INTERNAL = {events.CallWritten, events.Noted}
+FRAMES = [parse_frame(raw.strip()) for event in SAMPLES if (raw := chat.encode(event))]
 FRAMES += [parse_frame(raw.strip()) for raw in (gap_frame(1, 2), block_frame(Block(0, "h", open=True)), PAGE_TEXT)]
+
+
+LEAVES = {"ask_user", "ui_event"}
+"""Objects that are another frame's data, and told there."""
 
 
 def heading_of(kind: str) -> str:
@@ -72,14 +128,15 @@ def paths(data: Any) -> set[str]:
         return set()
     found = set()
     for key, value in data.get("data", data).items():
-        inner = {f"{key}.{name}" for name in paths({"data": value})} if isinstance(value, dict) else set()
+        parts = value if isinstance(value, dict) and key not in LEAVES else {}
+        inner = {f"{key}.{name}" for name in paths({"data": parts})}
         found |= {key} if not inner or key == "failure" else set()
         found |= inner
     return found - {"type"}
 
 
 def documented(kind: str) -> set[str]:
-    return {name for cells in rows(section(STREAM, heading_of(kind))) for name in names(cells[0])}
+    return {name for cells in rows(section(BOTH, heading_of(kind))) for name in names(cells[0])}
 
 
 def examples(text: str) -> Iterator[Frame]:
@@ -91,6 +148,10 @@ def test_every_event_has_a_sample() -> None:
     assert {type(event) for event in SAMPLES} == set(get_args(events.Event))
 
 
+def test_only_internal_events_have_no_frame() -> None:
+    assert {type(event) for event in SAMPLES if chat.encode(event) is None} == INTERNAL
+
+
 @pytest.mark.parametrize("kind", sorted({frame.kind for frame in FRAMES}))
 def test_the_stream_page_names_each_frame_with_all_its_fields_and_no_others(kind: str) -> None:
     sent: set[str] = set().union(*(paths(frame.data) for frame in FRAMES if frame.kind == kind))
@@ -99,7 +160,7 @@ def test_the_stream_page_names_each_frame_with_all_its_fields_and_no_others(kind
 
 @pytest.mark.parametrize("kind", sorted({frame.kind for frame in FRAMES} - {"agent_terminal"}))
 def test_the_stream_page_has_an_example_of_each_frame(kind: str) -> None:
-    found = list(examples(section(STREAM, heading_of(kind))))
+    found = list(examples(section(BOTH, heading_of(kind))))
     assert {frame.kind for frame in found} == {kind}
     assert all(paths(frame.data) <= documented(kind) for frame in found)
 
@@ -118,6 +179,54 @@ async def test_what_a_server_really_sends_is_documented(upstream: Upstream, tmp_
         *(["page_text", "block"] if dialect == "page" else []),
     }
     assert [frame.kind for frame in seen if not paths(frame.data) <= documented(frame.kind)] == []
+
+
+WORK = (
+    ("update_plan", {"plan": "- [ ] write"}),
+    ("write_file", {"path": "a.txt", "content": "a"}),
+    ("create_document", {"title": "t", "content": "text"}),
+    ("ui_control", {"action": "clear_highlight"}),
+    ("generate_image", {"prompt": "a dot"}),
+    ("bash", {"command": "echo done"}),
+)
+DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+
+async def test_what_an_agent_really_sends_and_keeps_is_documented(upstream: Upstream, tmp_path: Path) -> None:
+    config = upstream_config(
+        upstream.base_url,
+        agent={"max_tool_calls": len(WORK), "workspace": "/"},
+        tools={"write_file": "allow"},
+        images={"endpoint": "up", "model": "painter"},
+    )
+    upstream.reply(calls(*WORK)).reply_json({"data": [{"b64_json": DOT}]})
+    upstream.reply(calls(*[("ask_user", {"question": "Well?"})] * (len(WORK) + 1)))
+    async with serving(config, tmp_path) as server:
+        session = await server.session()
+        asked = await agent(server, session)
+        decided = await decide(server, session, card(asked)["approval_id"], "approve")
+        messages = await server.history(session)
+    seen = [*asked.frames, *decided.frames]
+    assert {frame.kind for frame in seen} >= {"generated_image", "doc_update", "workspace_rejected", "ask_user"}
+    assert [frame.kind for frame in seen if not paths(frame.data) <= documented(frame.kind)] == []
+    kept = {name for cells in rows(section(AGENT, "What the history keeps")) for name in names(cells[0])}
+    found = {name for message in messages[1:] for name in message["metadata"]}
+    assert found - {name.partition(".")[0] for name in documented("agent_terminal")} == kept
+
+
+def test_every_action_of_the_page_has_a_sample() -> None:
+    assert set(UI_FIELDS) == set(get_args(UiEvent))
+
+
+@pytest.mark.parametrize("action", UI_FIELDS)
+async def test_the_page_names_the_fields_of_each_action(action: str, tmp_path: Path) -> None:
+    (tool,) = [tool for tool in ask_tools() if tool.name == "ui_control"]
+    given = tool.parse({"action": action, **UI_FIELDS[action]})
+    (event,) = (await tool.run(given, context(tmp_path))).events
+    assert isinstance(event, events.UiControlled)
+    told = {names(cells[0])[0]: names(cells[1]) for cells in rows(section(AGENT, "Actions of the page"))}
+    assert {"ui_event"} | set(told[action]) >= set(event.data)
+    assert set(told[action]) >= set(UI_FIELDS[action])
 
 
 def test_the_stream_page_names_every_field_of_a_send() -> None:
