@@ -114,7 +114,7 @@ class Folder:
     def _checked(cls, path: Path) -> Folder:
         if not stat.S_ISDIR(os.lstat(path).st_mode):
             raise NotADirectoryError(errno.ENOTDIR, "not a folder")
-        _check_real(path)
+        _check_real(path)  # Windows has folders that lead elsewhere and do not look like links
         return cls(path, None)
 
     def close(self) -> None:
@@ -174,7 +174,10 @@ class Folder:
             yield found
 
     def _at(self, name: str) -> str:
-        return name if self._handle is not None else str(self._path / name)
+        if self._handle is not None:
+            return name
+        _check_real(self._path)
+        return str(self._path / name)
 
 
 @contextmanager

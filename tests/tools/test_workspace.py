@@ -6,6 +6,8 @@ import os
 import socket
 import stat
 import threading
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -276,6 +278,58 @@ def test_a_step_that_fails_takes_back_those_before_it(place: Workspace, monkeypa
     assert [path.name for path in (place.root / "inner").iterdir()] == ["a.txt"]
     assert (place.root / "inner" / "a.txt").read_bytes() == b"inside"
     assert stat.S_IMODE((place.root / "inner" / "a.txt").stat().st_mode) == 0o640
+
+
+@pytest.mark.usefixtures("way")
+def test_an_open_folder_whose_name_was_taken_by_a_link_does_not_lead_out(place: Workspace) -> None:
+    outside = place.root.parent / "outside"
+    (outside / "deep").mkdir()
+    with Folder.open_root(place.root) as root, root.folder("inner") as inner:
+        (place.root / "inner").rename(place.root / "moved")
+        (place.root / "inner").symlink_to(outside)
+        acts: list[Callable[[], object]] = [
+            lambda: inner.folder("deep").close(),
+            lambda: inner.folder("made", make=True).close(),
+            lambda: inner.new_file("new.txt").close(),
+            lambda: inner.rename("a.txt", "b.txt"),
+            lambda: inner.remove("deep"),
+            lambda: inner.remove("b.txt"),
+        ]
+        for act in acts:
+            with suppress(OSError):
+                act()
+        with suppress(OSError), inner.file("a.txt") as file:
+            assert file.read() != SECRET
+    assert sorted(each.name for each in outside.iterdir()) == ["a.txt", "deep"]
+
+
+def test_a_file_that_becomes_a_link_while_it_is_opened_is_refused(
+    place: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(confine, "BY_HANDLE", False)
+    monkeypatch.setattr(confine, "_NO_FOLLOW", 0)
+    state = Folder.state
+
+    def swapped(self: Folder, name: str) -> os.stat_result:
+        found = state(self, name)
+        (place.root / "inner" / "a.txt").unlink()
+        (place.root / "inner" / "a.txt").symlink_to(place.root.parent / "outside" / "a.txt")
+        return found
+
+    monkeypatch.setattr(Folder, "state", swapped)
+    with pytest.raises(ToolError, match="link"):
+        content(place, "inner/a.txt")
+
+
+@pytest.mark.usefixtures("way")
+def test_a_file_that_is_not_as_it_was_when_the_step_was_planned_is_not_changed(place: Workspace) -> None:
+    one = Place(place.root, ("inner", "a.txt"))
+    for before in (b"other", None):
+        with pytest.raises(ToolError, match="changed in the meantime"):
+            rewrite_all([Rewrite(one, before, b"new")])
+    with pytest.raises(ToolError, match="changed in the meantime"):
+        rewrite_all([Rewrite(Place(place.root, ("inner", "b")), b"gone", b"new")])
+    assert {path.name: path.read_bytes() for path in (place.root / "inner").iterdir()} == {"a.txt": b"inside"}
 
 
 # Which folders may be a workspace
