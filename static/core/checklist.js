@@ -1,9 +1,8 @@
-/** A Markdown checklist as its lines, and a unified diff as its. Pure. */
+/** A Markdown checklist and a unified diff, line by line. Pure. */
 
 const BOX = /^(\s*)(?:[-*+]|\d+[.)])\s+\[([^\]])\]\s+(.*)$/;
 const HEADING = /^\s*#{1,6}\s+(.*)$/;
 const BULLET = /^(\s*)(?:[-*+]|\d+[.)])\s+(.*)$/;
-const MOST = 8192;
 
 /** @typedef {{ text: string, level: number, state: "done" | "doing" | "todo" | "heading" | "text" }} PlanLine */
 
@@ -39,7 +38,7 @@ const stateOf = (mark = " ") => (mark === " " ? "todo" : /x/i.test(mark) ? "done
 
 /** A checklist that stands in an answer's own text; empty when there is none. @param {string} content */
 export function planIn(content) {
-  return content.split("\n").some((line) => BOX.test(line)) ? content.slice(0, MOST) : "";
+  return content.split("\n").some((line) => BOX.test(line)) ? content : "";
 }
 
 /** @typedef {{ text: string, kind: "add" | "del" | "hunk" | "file" | "same" }} DiffLine */

@@ -14,6 +14,9 @@ import { refreshSessions } from "./sessions.js";
 import { currentSession, isLive, set, state, tell } from "./state.js";
 import { tellTabs } from "./tabs.js";
 
+/** The longest plan that the server takes. */
+const PLAN_LIMIT = 8192;
+
 let keys = 0;
 
 /** @param {Chat} chat */
@@ -75,7 +78,7 @@ export async function sendMessage(text, { prepare, approvedPlan } = {}) {
 
 /** Carry out a plan that was made in plan mode, which ends with this. @param {string} plan */
 export async function carryOut(plan) {
-  const sent = await sendMessage("Carry out this plan.", { approvedPlan: plan });
+  const sent = await sendMessage("Carry out this plan.", { approvedPlan: plan.slice(0, PLAN_LIMIT) });
   if (sent) setPlanMode(false);
   return sent;
 }

@@ -37,12 +37,10 @@ export function createAct(onToggle) {
   let version = -1;
   /** @type {ToolRow | null} */
   let filled = null;
-  let filledVersion = -1;
 
   const fill = () => {
-    if (!details.open || !drawn || (filled === drawn && filledVersion === drawn.version)) return;
-    filled = drawn;
-    filledVersion = drawn.version;
+    if (!details.open || !drawn || (filled && showsSame(filled, drawn))) return;
+    filled = { ...drawn };
     body.replaceChildren(...bodyOf(drawn));
   };
   details.addEventListener("toggle", fill);
@@ -64,6 +62,19 @@ export function createAct(onToggle) {
     },
   };
 }
+
+/**
+ * Whether two states of a row look the same when open: then its boxes stay, and where the reader is in them.
+ *
+ * @param {ToolRow} one
+ * @param {ToolRow} other
+ */
+const showsSame = (one, other) =>
+  one.state === other.state &&
+  one.full === other.full &&
+  one.output === other.output &&
+  one.diff?.text === other.diff?.text &&
+  (one.state !== "running" || one.tail === other.tail);
 
 /**
  * @param {HTMLElement} node

@@ -133,7 +133,7 @@ function createNotice(onContinue) {
     update({ notice }) {
       if (!notice) return;
       setText(text, noticeText(notice));
-      more.hidden = !canContinue(notice);
+      if (!canContinue(notice)) more.remove();
     },
   };
 }
