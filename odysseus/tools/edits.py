@@ -31,20 +31,20 @@ T = TypeVar("T")
 A = TypeVar("A", bound=Arguments)
 Plan = Callable[[A, Workspace], Sequence[Rewrite]]
 
-Path = Annotated[str, Meta(description="File path, relative to the workspace")]
+FilePath = Annotated[str, Meta(description="File path, relative to the workspace")]
 
 
 class WriteFile(Arguments, frozen=True, kw_only=True):
     """What write_file takes."""
 
-    path: Path
+    path: FilePath
     content: Annotated[str, Meta(description="The whole text of the file")]
 
 
 class EditFile(Arguments, frozen=True, kw_only=True):
     """What edit_file takes."""
 
-    path: Path
+    path: FilePath
     old: Annotated[str, Meta(description="Exact text to replace, with its indentation and without line numbers")]
     new: Annotated[str, Meta(description="Text to put in its place")]
     replace_all: Annotated[bool, Meta(description="Replace every occurrence; else old must occur once")] = False
