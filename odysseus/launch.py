@@ -27,8 +27,9 @@ from odysseus import __version__
 from odysseus.app import Place, make_app
 from odysseus.config import Config
 from odysseus.errors import ConfigError
+from odysseus.web.endpoints import new_local
 from odysseus.web.guard import is_loopback
-from odysseus.web.services import SERVICES
+from odysseus.web.services import SERVICES, Services
 
 log = logging.getLogger(__name__)
 
@@ -160,10 +161,21 @@ async def serve(config: Config, launch: Launch) -> int:
             with _announced(told, instance, launch.ready_file):
                 _open_browser(launch, told, token)
                 app[SERVICES].router.preload()
-                await _until_stopped(stopped, launch.parent_pid)
+                looking = asyncio.create_task(_tell_local_servers(app[SERVICES], int(told["port"])), name="look around")
+                try:
+                    await _until_stopped(stopped, launch.parent_pid)
+                finally:
+                    looking.cancel()
+                    await asyncio.wait([looking])
         finally:
             await runner.cleanup()
     return 0
+
+
+async def _tell_local_servers(services: Services, port: int) -> None:
+    """Say which model servers run on this machine; the page's list of endpoints offers them."""
+    for one in await new_local(services, port):
+        log.info("%s answers at %s. Add it on the page, under Endpoints.", one.endpoint.label, one.endpoint.base_url)
 
 
 def ready(host: str, sock: socket.socket) -> dict[str, str | int]:

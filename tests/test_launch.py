@@ -17,7 +17,8 @@ from pathlib import Path
 
 import aiohttp
 import pytest
-from launching import READY, SERVER, START_SECONDS, environment, launched
+from aiohttp import web
+from launching import END_SECONDS, READY, SERVER, START_SECONDS, environment, launched
 from serving import Stream
 from upstream import Hang, Upstream, text_chunk
 
@@ -36,6 +37,9 @@ def upstream_toml(upstream: Upstream, path: Path) -> Path:
         "utf-8",
     )
     return path
+
+
+LM_STUDIO = 1234
 
 
 async def test_the_whole_life_of_a_server(upstream: Upstream, tmp_path: Path) -> None:
@@ -266,3 +270,32 @@ def refusal(capfd: pytest.CaptureFixture[str], words: str) -> None:
     assert len(lines) == 1, told.err
     assert words in lines[0]
     assert told.err.endswith(lines[0] + "\n")
+
+
+async def test_a_model_server_of_this_machine_is_found_at_the_start(tmp_path: Path) -> None:
+    asked = asyncio.Event()
+
+    async def models(_: web.Request) -> web.Response:
+        asked.set()
+        return web.json_response({"object": "list", "data": [{"id": "found-model", "object": "model"}]})
+
+    app = web.Application()
+    app.router.add_get("/v1/models", models)
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    try:
+        try:
+            await web.TCPSite(runner, "127.0.0.1", LM_STUDIO).start()
+        except OSError:
+            pytest.skip("a program of this machine has the port of LM Studio")
+        async with launched("--data", tmp_path, "--port", "0") as server:
+            async with asyncio.timeout(END_SECONDS):
+                await asked.wait()
+            assert server.process.stderr
+            told = b""
+            async with asyncio.timeout(END_SECONDS):
+                while b"LM Studio" not in told:
+                    told += await server.process.stderr.readline()
+        assert b"127.0.0.1:1234" in told
+    finally:
+        await runner.cleanup()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
@@ -51,11 +51,14 @@ async def list_all(request: web.Request) -> web.StreamResponse:
 
 async def found(request: web.Request) -> web.StreamResponse:
     """GET /api/endpoints/found: local servers that answer and are not among the endpoints yet."""
-    services_ = services(request)
-    own = request.url.port or 0
+    return json_answer([_found_json(one) for one in await new_local(services(request), request.url.port or 0)])
+
+
+async def new_local(services_: Services, own_port: int) -> Sequence[Found]:
+    """Local servers that answer and are not among the endpoints yet; `own_port` is this one's."""
     known = {urlsplit(config.base_url).port for config in services_.router.configs()}
-    servers = await find_local(services_.router.make, own)
-    return json_answer([_found_json(one) for one in servers if urlsplit(one.endpoint.base_url).port not in known])
+    servers = await find_local(services_.router.make, own_port)
+    return [one for one in servers if urlsplit(one.endpoint.base_url).port not in known]
 
 
 async def test(request: web.Request) -> web.StreamResponse:
