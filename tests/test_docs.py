@@ -16,7 +16,8 @@ import pytest
 from documents import ROOT, names, page, rows, section
 
 from odysseus import config
-from odysseus.config import Config, EndpointConfig, Price, load_config
+from odysseus.config import Config, EndpointConfig, McpConfig, Price, load_config
+from odysseus.errors import ConfigError
 
 SETTINGS = (ROOT / "config.toml").read_text("utf-8")
 CONFIGURATION = page("configuration.md")
@@ -32,6 +33,11 @@ SECTIONS: Mapping[str, Kind] = {
     "[server]": config.ServerConfig,
     "[chat]": config.ChatConfig,
     "[local]": config.LocalConfig,
+    "[agent]": config.AgentConfig,
+    "[shell]": config.ShellConfig,
+    "[web]": config.WebConfig,
+    "[images]": config.ImagesConfig,
+    "[[mcp]]": McpConfig,
     "[[endpoints]]": EndpointConfig,
     "[prices]": Price,
 }
@@ -68,7 +74,8 @@ def test_the_settings_file_names_every_setting(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text(uncommented(SETTINGS), "utf-8")
     load_config(tmp_path / "config.toml", {})
     raw = tomllib.loads(uncommented(SETTINGS))
-    given = {"[server]": raw["server"], "[chat]": raw["chat"], "[local]": raw["local"]}
+    plain = ("server", "chat", "local", "agent", "shell", "web", "images")
+    given = {f"[{name}]": raw[name] for name in plain} | {"[[mcp]]": raw["mcp"][-1]}
     given |= {"[[endpoints]]": raw["endpoints"][-1], "[prices]": raw["prices"]["my-model"]}
     assert {name: list(values) for name, values in given.items()} == {
         name: list(fields(kind)) for name, kind in SECTIONS.items()
@@ -80,6 +87,27 @@ def test_the_example_endpoint_shows_the_defaults() -> None:
     example = tomllib.loads(uncommented(SETTINGS))["endpoints"][-1]
     defaults = msgspec.to_builtins(EndpointConfig(id="lan", kind="openai", base_url=example["base_url"]))
     assert {key: list(value) if isinstance(value, tuple) else value for key, value in defaults.items()} == example
+
+
+def test_the_example_mcp_server_shows_the_defaults() -> None:
+    example = tomllib.loads(uncommented(SETTINGS))["mcp"][-1]
+    defaults = msgspec.to_builtins(McpConfig(name=example["name"], command=tuple(example["command"])))
+    assert {key: list(value) if isinstance(value, tuple) else value for key, value in defaults.items()} == example
+
+
+def can_be_set_by_a_variable(section: str) -> bool:
+    """Whether its keys are looked for in the environment: then one that is none of them is an error."""
+    try:
+        load_config(None, {f"ODYSSEUS_{section.upper()}_NO_SUCH_KEY": "1"})
+    except ConfigError:
+        return True
+    return False
+
+
+def test_the_configuration_page_names_the_sections_that_variables_can_set() -> None:
+    able = {f"[{item.name}]" for item in msgspec.structs.fields(Config) if can_be_set_by_a_variable(item.name)}
+    told = names(section(CONFIGURATION, "Environment variables"))
+    assert {name for name in told if name.startswith("[")} == able
 
 
 def test_every_line_of_the_settings_file_says_what_it_is_for() -> None:
