@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import os
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from odysseus.tools import files
 from odysseus.tools.base import OUTPUT_LIMIT, ToolError
 from odysseus.tools.files import file_tools
 from odysseus.tools.globs import parse_glob
+from odysseus.tools.grep_worker import Findings, compiled, search
 from odysseus.tools.output import output_name
 
 TOOLS = {tool.name: tool for tool in file_tools()}
@@ -318,14 +321,20 @@ async def test_matches_are_limited(work: Path) -> None:
 
 
 @pytest.mark.parametrize("pattern", ["(", "a{99999999999}", "(?P<x>", "*", "[", "(?<=a+)b"])
-async def test_a_wrong_pattern_is_explained(work: Path, pattern: str) -> None:
-    assert "not a regular expression" in await refusal(work, "grep", pattern=pattern)
+def test_a_wrong_pattern_is_explained(pattern: str) -> None:
+    with pytest.raises(ToolError, match="not a regular expression"):
+        compiled(pattern, ignore_case=False)
+
+
+async def test_a_search_that_cannot_be_made_is_refused(work: Path) -> None:
+    assert "not a regular expression" in await refusal(work, "grep", pattern="(")
+    assert "cannot leave it" in await refusal(work, "grep", pattern="x", glob="../*")
+    assert "does not exist" in await refusal(work, "grep", pattern="x", path="nothing")
 
 
 async def test_a_pattern_that_would_take_for_ever_is_ended(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "SECONDS", 1.5)
+    monkeypatch.setattr(files, "SECONDS", 0.7)
     (work / "a.txt").write_text("a" * 60 + "\n", "utf-8")
-    (work / "0.txt").write_text("hit\n", "utf-8")
     tool = TOOLS["grep"]
     ticks = 0
 
@@ -336,12 +345,24 @@ async def test_a_pattern_that_would_take_for_ever_is_ended(work: Path, monkeypat
             ticks += 1
 
     ticking = asyncio.create_task(tick())
-    result = await tool.run(tool.parse({"pattern": "hit|(a|a)*$b"}), context(work.parent))
+    result = await tool.run(tool.parse({"pattern": "(a|a)*$b"}), context(work.parent))
     ticking.cancel()
     assert result.exit_code == 1
-    assert result.output.startswith("0.txt\n1:hit\n[Stopped after")
+    assert "Use a simpler pattern" in result.output
     assert ticks > 20
     assert searching() == []
+
+
+def test_a_match_is_told_at_once_in_case_that_time_is_up_before_the_next() -> None:
+    told: list[str] = []
+
+    class Told(io.StringIO):
+        def flush(self) -> None:
+            told.append(self.getvalue())
+
+    out = Told()
+    search(io.BytesIO(b"one\nhit\nmore\nhit\n"), "a.txt", re.compile("hit"), Findings(out, 0))
+    assert told[:2] == ["a.txt\n2:hit\n", "a.txt\n2:hit\n4:hit\n"]
 
 
 async def test_a_search_that_is_stopped_leaves_no_process(work: Path) -> None:
