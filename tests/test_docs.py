@@ -133,12 +133,17 @@ def test_the_configuration_page_has_every_kind_of_endpoint_and_every_flag() -> N
 
 
 @cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
+
+
+@cache
 def imports(path: Path) -> frozenset[str]:
     return frozenset(_imports(path))
 
 
 def _imports(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.ImportFrom):
             yield node.module or ""
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
@@ -171,12 +176,39 @@ def test_a_room_imports_only_what_the_architecture_page_says(room: str) -> None:
         ("aiohttp.web", ("web", "dialects/sse.py", "app.py", "launch.py")),
         ("xllamacpp", ("providers/local_worker.py",)),
         ("odysseus.providers.local_worker", ()),
+        ("odysseus.tools.page_worker", ()),
+        ("odysseus.tools.search_worker", ()),
+        ("mcp", ("tools/mcp_connection.py", "tools/mcp_pipes.py")),
     ],
 )
 def test_a_library_is_known_where_the_architecture_page_says(module: str, places: tuple[str, ...]) -> None:
     root = ROOT / "odysseus"
-    users = {path.relative_to(root).as_posix() for path in root.rglob("*.py") if module in imports(path)}
+    users = {
+        path.relative_to(root).as_posix()
+        for path in root.rglob("*.py")
+        if any(name == module or name.startswith(f"{module}.") for name in imports(path))
+    }
     assert [user for user in users if not user.startswith(places)] == []
+
+
+def swallows(handler: ast.ExceptHandler) -> bool:
+    """Whether it takes every error and passes none on."""
+    caught = ast.unparse(handler.type) if handler.type else "Exception"
+    return caught in {"Exception", "BaseException"} and not any(
+        isinstance(node, ast.Raise) for node in ast.walk(handler)
+    )
+
+
+def test_every_error_is_taken_only_where_the_architecture_page_says() -> None:
+    root = ROOT / "odysseus"
+    handlers = {
+        path.relative_to(root).as_posix(): [
+            node for node in ast.walk(parsed(path)) if isinstance(node, ast.ExceptHandler)
+        ]
+        for path in root.rglob("*.py")
+    }
+    places = {name for name, found in handlers.items() if any(map(swallows, found))}
+    assert places == {"runs/run.py", "agent/calls.py", "web/problems.py"}
 
 
 # Links
