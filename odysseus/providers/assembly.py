@@ -26,10 +26,11 @@ class Assembly:
 
     `plain` says that text without NUL and lone surrogates may pass by `add`: there is nothing to decide or to join.
     While `watches`, it goes by `pass_on` then, as it may still become a written call.
-    `tools` are the names on offer, `written` those of them that may also be called in the text of the answer.
+    `tools` are the names on offer, `written` those that may also be called in the text, with the schemas of their
+    arguments.
     """
 
-    def __init__(self, tools: Collection[str] = (), written: Collection[str] = ()) -> None:
+    def __init__(self, tools: Collection[str] = (), written: Mapping[str, Mapping[str, Any]] | None = None) -> None:
         self.plain = False
         self.model: str | None = None
         self.finished: Finished | None = None
@@ -37,8 +38,9 @@ class Assembly:
         self._calls = ToolCallAssembly(tools)
         self._state: dict[str, Any] = {}
         self._splitter = ThinkSplitter()
-        self._written = TextCalls(written)
+        self._written = TextCalls(written or {})
         self.watches = not self._written.idle
+        self._read = False  # the calls there are were read from the text
         self._spoken = False
         self._half = ""
         self._half_kind: type[TextDelta | ReasoningDelta] = TextDelta
@@ -81,6 +83,7 @@ class Assembly:
         left = self._split(self._drop_half()) if self._half else []
         left += self._tell(self._splitter.flush())
         held, calls = self._written.finish()
+        self._read = bool(calls)
         self._spoken = self._spoken or bool(held)
         told = [self._calls.add(None, "", call.name, call.arguments, opens=True) for call in calls]
         return [*left, *held, *chain.from_iterable(told)]
@@ -91,7 +94,7 @@ class Assembly:
         if not whole:
             return usage
         end = self.finished or Finished(None)
-        calls = self._calls.finish(cut=end.reason == "length")
+        calls = [replace(call, written=self._read) for call in self._calls.finish(cut=end.reason == "length")]
         state: list[Chunk] = [ProviderState(self._state)] if self._state else []
         return [*state, *calls, *usage, _fitting_end(end, calls=bool(calls))]
 

@@ -29,6 +29,8 @@ from odysseus.providers.ollama_mapping import (
     to_names,
 )
 from odysseus.providers.reading import RecordReading
+from odysseus.providers.text_forms import Schemas
+from odysseus.providers.text_tools import all_schemas, refuses_tools, without_tools, written_schemas
 from odysseus.providers.wire import NdjsonDecoder
 
 MODELS_SECONDS = 10.0
@@ -47,13 +49,30 @@ class OllamaProvider:
         self._http = HttpEndpoint(msgspec.structs.replace(config, base_url=origin))
         self._facts: dict[str, ModelFacts] = {}
         self._loaded: dict[str, int] = {}
+        self._toolless: set[str] = set()  # models that take tools only as a part of the text
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[Sequence[Chunk], None]:
-        """Chunks as they come. Asked again with a larger context when the prompt did not fit the one it was given."""
+        """Chunks as they come. Asked again with the tools in the text when the model does not take them."""
+        while True:
+            plain = request.model in self._toolless
+            written = all_schemas(request) if plain else written_schemas(request)
+            try:
+                asked = without_tools(request) if plain else request
+                async with aclosing(self._fitted(asked, written)) as batches:
+                    async for batch in batches:
+                        yield batch
+                return
+            except StatusError as error:
+                if plain or not refuses_tools(request, error):
+                    raise
+                self._toolless.add(request.model)
+
+    async def _fitted(self, request: ChatRequest, written: Schemas) -> AsyncGenerator[Sequence[Chunk], None]:
+        """Asked again with a larger context when the prompt did not fit the one it was given."""
         num_ctx = await self._context(request)
         for tries_left in range(_TRIES - 1, -1, -1):
             try:
-                async with aclosing(self._attempt(request, num_ctx)) as batches:
+                async with aclosing(self._attempt(request, num_ctx, written)) as batches:
                     async for batch in batches:
                         self._loaded[request.model] = num_ctx
                         yield batch
@@ -67,8 +86,8 @@ class OllamaProvider:
                     raise _too_long(num_ctx, prompt) from error
                 num_ctx = larger
 
-    def _attempt(self, request: ChatRequest, num_ctx: int) -> AsyncGenerator[Sequence[Chunk], None]:
-        assembly = Assembly([tool.name for tool in request.tools])
+    def _attempt(self, request: ChatRequest, num_ctx: int, written: Schemas) -> AsyncGenerator[Sequence[Chunk], None]:
+        assembly = Assembly([tool.name for tool in request.tools] or written, written)
         reading = RecordReading(NdjsonDecoder(), OllamaAnswer(), assembly, self._http.secrets)
         return self._http.stream("api/chat", to_body(request, num_ctx), reading)
 

@@ -28,6 +28,8 @@ from odysseus.providers.openai_mapping import (
 )
 from odysseus.providers.openai_request import SOURCE, Ways, first_ways, to_body, without_refused
 from odysseus.providers.profiles import profile_of
+from odysseus.providers.text_forms import Schemas
+from odysseus.providers.text_tools import all_schemas, without_tools, written_schemas
 from odysseus.providers.wire import Record, SseDecoder
 
 MODELS_SECONDS = 10.0
@@ -46,7 +48,7 @@ class OpenAIProvider:
         self._ways: dict[str, Ways] = {}
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[Sequence[Chunk], None]:
-        """Chunks as they come. Asked again only without fields that the endpoint refused by name, each once."""
+        """Chunks as they come. Asked again only without what the endpoint refused by name, each once."""
         ways = self._ways_of(request.model)
         while True:
             try:
@@ -63,9 +65,10 @@ class OpenAIProvider:
 
     def _attempt(self, request: ChatRequest, ways: Ways) -> AsyncGenerator[Sequence[Chunk], None]:
         source = f"{self._config.id}/{request.model}"
-        body = to_body(request, self._profile, ways, source)
+        body = to_body(request if ways.tools else without_tools(request), self._profile, ways, source)
         tools = [tool.name for tool in request.tools]
-        return self._http.stream("chat/completions", body, OpenAIReading(self._http.secrets, tools, source))
+        written = written_schemas(request) if ways.tools else all_schemas(request)
+        return self._http.stream("chat/completions", body, OpenAIReading(self._http.secrets, tools, source, written))
 
     def _ways_of(self, model: str) -> Ways:
         """What the endpoint is known to take for this model."""
@@ -98,14 +101,21 @@ class OpenAIProvider:
 class OpenAIReading:
     """One answer: the records of its stream, or its one document, to chunks.
 
-    `tools` are the names on offer; `source` marks the states of this answer, see to_body.
+    `tools` are the names on offer, `written` those that may be called in the text, with their schemas; `source` marks
+    the states of this answer, see to_body.
     """
 
-    def __init__(self, secrets: Sequence[str] = (), tools: Collection[str] = (), source: str = "") -> None:
+    def __init__(
+        self,
+        secrets: Sequence[str] = (),
+        tools: Collection[str] = (),
+        source: str = "",
+        written: Schemas | None = None,
+    ) -> None:
         self.decoder = SseDecoder()
         self.done = False
         self.failure: ProviderError | None = None
-        self._assembly = Assembly(tools, written=tools)
+        self._assembly = Assembly(tools, written)
         self._secrets = secrets
         self._source = source
 

@@ -15,6 +15,7 @@ from typing import Any
 from odysseus.providers.base import ChatMessage, ChatRequest, Image, ToolCall, ToolSpec
 from odysseus.providers.failures import StatusError
 from odysseus.providers.profiles import GENERIC, Limit, Profile, Schema
+from odysseus.providers.text_tools import refuses_tools
 from odysseus.providers.tool_calls import find_problem
 
 CALL_STATE = ("extra_content", "provider_specific_fields")
@@ -33,24 +34,33 @@ _REFUSING = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Ways:
-    """Which of the fields that not every server takes are sent. The first of `limits` is used, the others are left."""
+    """Which of the fields that not every server takes are sent. The first of `limits` is used, the others are left.
+
+    Without `tools` they are a part of the text.
+    """
 
     usage: bool
     limits: tuple[Limit, ...]
     temperature: bool
     schema: Schema
+    tools: bool = True
 
 
 def first_ways(profile: Profile) -> Ways:
     """What the profile says, before the server has said anything."""
     others = tuple(name for name in _LIMITS if name != profile.limit)
-    return Ways(profile.asks_usage, (profile.limit, *others), True, profile.schema)
+    return Ways(profile.asks_usage, (profile.limit, *others), True, profile.schema, profile.tools)
 
 
 def without_refused(ways: Ways, request: ChatRequest, error: StatusError) -> Ways | None:
     """The ways without the fields that this answer refuses by name; None when it refuses none that was sent."""
-    if error.status not in (400, 422):
-        return None
+    changed = _without_fields(ways, request, error) if error.status in (400, 422) else ways
+    if changed == ways and ways.tools and refuses_tools(request, error):
+        changed = replace(ways, tools=False)
+    return None if changed == ways else changed
+
+
+def _without_fields(ways: Ways, request: ChatRequest, error: StatusError) -> Ways:
     changed = ways
     if ways.usage and b"stream_options" in error.body:
         changed = replace(changed, usage=False)
@@ -61,7 +71,7 @@ def without_refused(ways: Ways, request: ChatRequest, error: StatusError) -> Way
             changed = replace(changed, temperature=False)
         if ways.schema != "none" and request.response_schema and b"response_format" in error.body:
             changed = replace(changed, schema="none")
-    return None if changed == ways else changed
+    return changed
 
 
 def to_body(
@@ -80,7 +90,7 @@ def to_body(
         body["temperature"] = request.temperature
     if request.max_tokens is not None:
         body[ways.limits[0]] = request.max_tokens
-    if request.tools and profile.tools:
+    if request.tools and ways.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
     if request.response_schema and ways.schema != "none":
         body["response_format"] = _response_format(request.response_schema, ways.schema)

@@ -7,39 +7,35 @@ JSON is one; whatever is in doubt stays text.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
 
-import msgspec
-from msgspec import Raw, Struct
-
 from odysseus.events import ReasoningDelta, TextDelta
+from odysseus.providers.text_code import DEEPEST_INDENT, Code
+from odysseus.providers.text_forms import (
+    END_TAG,
+    FUNCTION,
+    JSON_START,
+    LIST,
+    OPENERS,
+    TAG,
+    BodyEnd,
+    FunctionEnd,
+    JsonEnd,
+    Schemas,
+    TextCall,
+    decode,
+    may_be_function,
+)
 
 Delta = TextDelta | ReasoningDelta
 
 HELD_LIMIT = 100_000  # characters of one call; a longer one is text
-_TAG, _END_TAG, _LIST = "<tool_call>", "</tool_call>", "[TOOL_CALLS]"
-_JSON_START = {_TAG: "{", _LIST: "["}
 _FIRST_KEYS = ('"name"', '"arguments"', '"parameters"')
-_DEEPEST_INDENT = 3  # spaces; with more a line is code
 _BLANK = " \t\r\n"
 _BLANKS = re.compile(r"[ \t\r\n]*")
 _NAME = re.compile(r'"name"[ \t\r\n]*:[ \t\r\n]*"([^"\\]*)"')
-_QUOTED = re.compile(r'\\.?|"', re.DOTALL)
-_UNQUOTED = re.compile(r'["{}\[\]]')
-_FENCE = re.compile(r"((?:[ \t>*+-]|\d+[.)])*)(`{3,}(?=[^`]*$)|~{3,})")
-_FENCE_END = re.compile(r"(`{3,}|~{3,})[ \t\r]*$")
-_TICKS = re.compile("`+")
-_TICKS_OR_ESCAPE = re.compile(r"\\.|`+")
-
-
-@dataclass(frozen=True, slots=True)
-class TextCall:
-    """A call that was written as text. `arguments` is its JSON to the letter, not checked; empty without any."""
-
-    name: str
-    arguments: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +52,16 @@ class TextCalls:
     From the first call on everything waits for the end: an answer with native calls has no written ones.
     """
 
-    def __init__(self, tools: Collection[str]) -> None:
-        self._tools = frozenset(tools)
+    def __init__(self, tools: Schemas) -> None:
+        self._tools = tools
         self._looks = bool(tools)
         self._held = ""
-        self._json: _JsonEnd | None = None
+        self._body: BodyEnd | None = None
         self._row: list[_Unit] = []  # closed units on a line that is not at its end yet
         self._kept: list[Delta | _Unit] = []  # from the first call on
         self._out: list[Delta] = []
         self._spoken = False
-        self._code = _Code()
+        self._code = Code()
 
     @property
     def idle(self) -> bool:
@@ -117,7 +113,7 @@ class TextCalls:
             self._give(TextDelta(text))
 
     def _pass_to(self, end: int) -> None:
-        text, self._held, self._json = self._held[:end], self._held[end:], None
+        text, self._held, self._body = self._held[:end], self._held[end:], None
         self._pass(text)
 
     def _drop_row(self) -> None:
@@ -160,7 +156,7 @@ class TextCalls:
     def _after_unit(self, *, last: bool) -> bool:
         """A call counts when its line ends or another follows. False when more is needed to know."""
         at = len(self._held) - len(self._held.lstrip(" \t"))
-        rest = self._held[at : at + len(_TAG)]
+        rest = self._held[at : at + len(TAG)]
         if rest in ("", "\r"):
             if last:
                 self._keep_row()
@@ -168,10 +164,11 @@ class TextCalls:
         if rest.startswith(("\n", "\r\n")):
             self._keep_row()
             return True
-        if rest == _TAG:
-            return self._tagged(at, _TAG, last=last)
-        if _TAG.startswith(rest) and not last:
-            return False
+        for opener in (TAG, FUNCTION):
+            if rest.startswith(opener):
+                return self._tagged(at, opener, last=last)
+            if opener.startswith(rest) and not last:
+                return False
         self._drop_row()
         return True
 
@@ -181,8 +178,8 @@ class TextCalls:
         if at == len(self._held) and not last:
             return False
         indent = self._held[self._held.rfind("\n", 0, at) + 1 : at]
-        if len(indent) <= _DEEPEST_INDENT and "\t" not in indent:
-            for opener in _JSON_START:
+        if len(indent) <= DEEPEST_INDENT and "\t" not in indent:
+            for opener in OPENERS:
                 if self._held.startswith(opener, at):
                     return self._tagged(at, opener, last=last)
                 if not last and opener.startswith(self._held[at : at + len(opener)]):
@@ -194,18 +191,18 @@ class TextCalls:
 
     def _tagged(self, at: int, opener: str, *, last: bool) -> bool:
         """A call behind an opener, or a list of them. False when more is needed to know."""
-        start = _end_of_blanks(self._held, at + len(opener))
-        if start < len(self._held) and self._held[start] != _JSON_START[opener]:
+        start = at if opener == FUNCTION else _end_of_blanks(self._held, at + len(opener))
+        if start < len(self._held) and not self._begins_body(start, opener):
             self._drop_row()
             self._pass_to(self._line_end(at))
             return True
-        json_end = self._find_end(start)
-        end = self._closed(json_end, last=last) if json_end and opener == _TAG else json_end
-        if end is None and not last and self._may_grow(start, json_end):
+        body_end = self._find_end(start)
+        end = body_end if opener == LIST or body_end is None else self._closed(body_end, opener, last=last)
+        if end is None and not last and self._may_grow(start, body_end):
             return False
-        calls = _decode(self._held[start:json_end], opener) if end else ()
+        calls = decode(self._held[start:body_end], opener, self._tools) if end else ()
         if end is None or not calls:
-            self._stop_looking()  # broken JSON may quote lines that look like calls
+            self._stop_looking()  # a broken body may quote lines that look like calls
         elif all(call.name in self._tools for call in calls):
             self._close(at, end, calls)
         else:
@@ -213,32 +210,45 @@ class TextCalls:
             self._pass_to(end)
         return True
 
+    def _begins_body(self, start: int, opener: str) -> bool:
+        if self._held[start] == JSON_START.get(opener):
+            return True
+        return opener != LIST and may_be_function(self._held, start)
+
     def _close(self, at: int, end: int, calls: tuple[TextCall, ...]) -> None:
         """Take a unit out of what is held. Blanks before it are text when there is text before them."""
         if not self._row and (self._spoken or self._kept):
             self._pass_to(at)
             end -= at
         self._row.append(_Unit(self._held[:end], calls))
-        self._held, self._json = self._held[end:], None
+        self._held, self._body = self._held[end:], None
 
     def _find_end(self, start: int) -> int | None:
-        """The end of the JSON that starts here, unless it is too long or not all there."""
-        self._json = self._json or _JsonEnd(start)
-        end = self._json.find(self._held)
+        """The end of the body that starts here, unless it is too long or not all there."""
+        if start >= len(self._held):
+            return None
+        if self._body is None:
+            self._body = FunctionEnd(start) if self._held.startswith("<", start) else JsonEnd(start)
+        end = self._body.find(self._held)
         return end if end is not None and end - start <= HELD_LIMIT else None
 
-    def _may_grow(self, start: int, json_end: int | None) -> bool:
+    def _may_grow(self, start: int, body_end: int | None) -> bool:
         """Whether what is missing of a unit may still come."""
-        if json_end is None:
+        if body_end is None:
             return len(self._held) - start <= HELD_LIMIT
-        return _END_TAG.startswith(self._held[_end_of_blanks(self._held, json_end) :])
+        return END_TAG.startswith(self._held[_end_of_blanks(self._held, body_end) :])
 
-    def _closed(self, json_end: int, *, last: bool) -> int | None:
-        """The end of the closing tag, which may be missing or cut at the end of the answer."""
-        at = _end_of_blanks(self._held, json_end)
-        if self._held.startswith(_END_TAG, at):
-            return at + len(_END_TAG)
-        return len(self._held) if last and _END_TAG.startswith(self._held[at:]) else None
+    def _closed(self, body_end: int, opener: str, *, last: bool) -> int | None:
+        """The end of the closing tag, which may be missing or cut at the end of the answer.
+
+        Some models write it though they left the opening tag out, so it may also follow a call between its own tags.
+        """
+        at = _end_of_blanks(self._held, body_end)
+        if self._held.startswith(END_TAG, at):
+            return at + len(END_TAG)
+        if END_TAG.startswith(self._held[at:]):
+            return len(self._held) if last else None
+        return body_end if opener == FUNCTION else None
 
     def _bare(self, at: int, *, last: bool) -> bool:
         """An object that is the whole answer. False when more is needed to know."""
@@ -251,7 +261,7 @@ class TextCalls:
             return True
         if not last and (end is not None or self._may_grow(at, None)):
             return False
-        calls = _decode(self._held[at:end], "") if end is not None else ()
+        calls = decode(self._held[at:end], "", self._tools) if end is not None else ()
         if calls and calls[0].name in self._tools:
             self._kept.append(_Unit(self._held, calls))
             self._held = ""
@@ -276,116 +286,3 @@ def _joined(deltas: Iterable[Delta]) -> list[Delta]:
 def _end_of_blanks(text: str, start: int) -> int:
     found = _BLANKS.match(text, start)
     return found.end() if found else start
-
-
-class _Bare(Struct, forbid_unknown_fields=True):
-    """An object that is nothing but a call. Raw keeps the arguments to the letter."""
-
-    name: str
-    arguments: Raw = Raw()
-    parameters: Raw = Raw()
-
-
-class _Tagged(_Bare, forbid_unknown_fields=True):
-    """A call in its tag, which may say more than it must."""
-
-    id: Raw = Raw()
-    type: Raw = Raw()
-
-
-_decode_bare = msgspec.json.Decoder(_Bare).decode
-_decode_tagged = msgspec.json.Decoder(_Tagged).decode
-_decode_list = msgspec.json.Decoder(list[_Tagged]).decode
-
-
-def _decode(text: str, opener: str) -> tuple[TextCall, ...]:
-    """The calls in the JSON behind this opener, none when it is anything else. Without an opener it needs arguments."""
-    try:
-        if opener == _LIST:
-            found: Sequence[_Bare] = _decode_list(text)
-        else:
-            found = [_decode_tagged(text) if opener else _decode_bare(text)]
-    except (msgspec.DecodeError, RecursionError):
-        return ()
-    given = [[bytes(raw).decode() for raw in (call.arguments, call.parameters)] for call in found]
-    if any(all(pair) or not (opener or any(pair)) for pair in given):
-        return ()
-    return tuple(TextCall(call.name, "".join(pair)) for call, pair in zip(found, given, strict=True))
-
-
-class _JsonEnd:
-    """Finds where an object or list ends, in a text that only grows. Goes over each character once."""
-
-    def __init__(self, start: int) -> None:
-        self._at = start
-        self._depth = 0
-        self._quoted = False
-        self._end: int | None = None
-
-    def find(self, text: str) -> int | None:
-        """The place behind its last bracket; None while it is not there."""
-        while self._end is None:
-            found = (_QUOTED if self._quoted else _UNQUOTED).search(text, self._at)
-            if found is None or found[0] == "\\":
-                self._at = found.start() if found else len(text)
-                return None
-            self._at = found.end()
-            if found[0] == '"':
-                self._quoted = not self._quoted
-            elif not self._quoted:
-                self._depth += 1 if found[0] in "{[" else -1
-                self._end = self._at if self._depth == 0 else None
-        return self._end
-
-
-class _Code:
-    """Whether the next line of a text is inside code: a fence, or inline code over several lines."""
-
-    def __init__(self) -> None:
-        self._line: list[str] = []
-        self._fence: tuple[str, str] | None = None  # what stands before it, and its marks
-        self._ticks = 0
-
-    @property
-    def in_line(self) -> bool:
-        """Whether the text ends in the middle of a line."""
-        return bool(self._line)
-
-    @property
-    def inside(self) -> bool:
-        return self._fence is not None or self._ticks > 0
-
-    def add(self, text: str) -> None:
-        """Take the next piece of the text, which is not empty."""
-        *lines, rest = text.split("\n")
-        for line in lines:
-            self._end_line("".join([*self._line, line]))
-            self._line = []
-        if rest:
-            self._line.append(rest)
-
-    def _end_line(self, line: str) -> None:
-        if self._fence:
-            self._fence = None if _closes(line, *self._fence) else self._fence
-        elif found := _FENCE.match(line):
-            self._fence, self._ticks = (found[1], found[2]), 0
-        elif not line.strip():
-            self._ticks = 0
-        else:
-            self._count_ticks(line)
-
-    def _count_ticks(self, line: str) -> None:
-        """Inline code goes from marks to as many marks. In doubt it is not closed."""
-        at = 0
-        while found := (_TICKS if self._ticks else _TICKS_OR_ESCAPE).search(line, at):
-            at, size = found.end(), len(found[0])
-            if found[0][0] == "`":
-                self._ticks = (0 if size == self._ticks else self._ticks) if self._ticks else size
-
-
-def _closes(line: str, before: str, marks: str) -> bool:
-    """Whether this line ends the fence that was opened by these marks with this before them."""
-    body = line.lstrip(" \t>" if ">" in before else " \t")
-    found = _FENCE_END.match(body)
-    near = len(line) - len(body) <= len(before) + _DEEPEST_INDENT
-    return found is not None and near and found[1].startswith(marks)

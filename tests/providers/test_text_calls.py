@@ -20,16 +20,25 @@ from odysseus.providers.text_calls import HELD_LIMIT, Delta, TextCalls
 from odysseus.providers.tool_calls import ToolCallDelta
 
 TOOLS = ("read_file", "f", "shell")
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "path": {"type": "string"}, "n": {"type": "integer"}, "x": {"anyOf": [{"type": "number"}, {"type": "null"}]},
+        "on": {"type": "boolean"}, "list": {"type": "array"}, "map": {"type": "object"}, "any": {},
+    },
+}  # fmt: skip
+SCHEMAS = dict.fromkeys(TOOLS, SCHEMA)
 READ = '{"name":"read_file","arguments":{"path":"t.txt"}}'
 RUN = '{"name":"shell","arguments":{"command":"rm -r x"}}'
 PATH, COMMAND = ("read_file", '{"path":"t.txt"}'), ("shell", '{"command":"rm -r x"}')
 TAGGED, RUN_TAGGED = f"<tool_call>{READ}</tool_call>", f"<tool_call>{RUN}</tool_call>"
+BETWEEN = "<function=read_file><parameter=path>t.txt</parameter></function>"
 Found = tuple[str, list[tuple[str, str]]]
 
 
 def find(pieces: Iterable[str], tools: Sequence[str] = TOOLS) -> Found:
     """The text and the calls of an answer that comes in these pieces."""
-    reading = TextCalls(tools)
+    reading = TextCalls(dict.fromkeys(tools, SCHEMA))
     told = [delta for piece in pieces if piece for delta in reading.feed(TextDelta(piece))]
     rest, calls = reading.finish()
     assert all(delta.text for delta in (*told, *rest))
@@ -75,6 +84,20 @@ CALLS: list[tuple[str, str, list[tuple[str, str]]]] = [
     (f"It is < 3.\n<tool_call> is the tag.\n{TAGGED}", "It is < 3.\n<tool_call> is the tag.\n", [PATH]),
     (f'<tool_call>{{"name":"x","arguments":{{}}}}</tool_call>\n{TAGGED}',
      '<tool_call>{"name":"x","arguments":{}}</tool_call>\n', [PATH]),
+    (BETWEEN, "", [PATH]),
+    (f"I look.\n\n{BETWEEN}\n{BETWEEN}{BETWEEN}\n{TAGGED}\n", "I look.\n\n", [PATH] * 4),
+    (f"<tool_call>\n{BETWEEN}\n</tool_call>", "", [PATH]),
+    (f"<tool_call>{BETWEEN}", "", [PATH]),
+    (f"{BETWEEN}\n</tool_call>\n", "", [PATH]),
+    ("<function=f>\n</function>", "", [("f", "{}")]),
+    ("<function=f><parameter=path>\n a\n\nb \n</parameter>\n<parameter=n> 7 </parameter></function>", "",
+     [("f", '{"path":" a\\n\\nb ","n":7}')]),
+    ("<function=f><parameter=path>7</parameter><parameter=x>-1.5</parameter><parameter=on>True</parameter>"
+     '<parameter=list>[1]</parameter><parameter=map>{"a":1}</parameter><parameter=any>8</parameter></function>', "",
+     [("f", '{"path":"7","x":-1.5,"on":true,"list":[1],"map":{"a":1},"any":"8"}')]),
+    ("<function=f><parameter=n>many</parameter></function>", "", [("f", '{"n":"many"}')]),
+    ("<function=f><parameter=path></function> and </parameter> too</parameter></function>", "",
+     [("f", '{"path":"</function> and </parameter> too"}')]),
 ]  # fmt: skip
 
 
@@ -130,7 +153,16 @@ QUOTED_TEXTS = [
     f'<tool_call>{{"name":"f","arguments":{{"a":"x" y\n{RUN_TAGGED}\n"}}}}\n{RUN_TAGGED}',
     f'<tool_call>{{"name":"f","arguments":{{"a":"cut\n{RUN_TAGGED}',
     f"<tool_call>{READ}\nand so on",
-    "<function=read_file><parameter=path>t.txt</parameter></function>",
+    # Between tags.
+    f"As code:\n```\n{BETWEEN}\n```\n", f"Write {BETWEEN} for it.", f"{BETWEEN} is how it is written.", f"`{BETWEEN}`",
+    BETWEEN.replace("read_file", "nope"), BETWEEN.removesuffix(">"), BETWEEN.replace("</parameter>", ""),
+    "<function=read_file>", "<function=read_file> reads a file.", "<function", "<function=",
+    "<function=a b></function>",
+    "<function=f><parameter=a>1</parameter> and <parameter=b>2</parameter></function>",
+    "<function=f><parameter=a>1</parameter><parameter=a>2</parameter></function>",
+    f"<function=nope>\n<parameter=a>\n{RUN_TAGGED}\n</parameter>\n</function>\n",
+    f"<function=f>\n<parameter=a>\n{RUN_TAGGED}\n",
+    f"<tool_call>{BETWEEN}\nand so on",
 ]  # fmt: skip
 
 
@@ -140,7 +172,7 @@ def test_what_only_looks_like_a_call_stays_text(text: str) -> None:
 
 
 def test_text_is_held_only_while_it_may_be_a_call() -> None:
-    calls = TextCalls(TOOLS)
+    calls = TextCalls(SCHEMAS)
     steps = [
         ("Hi <tool_call>{", "Hi <tool_call>{"), ("\n", "\n"), ("<too", ""), ("th", "<tooth"), ("\n", "\n"),
         ("<tool_call>", ""), ("x", "<tool_call>x"), ("\n```\n", "\n```\n"), ("<tool_call>{", "<tool_call>{"),
@@ -151,7 +183,7 @@ def test_text_is_held_only_while_it_may_be_a_call() -> None:
 
 @pytest.mark.parametrize("begin", ['{"re', '{"name": "Bob"', "{\n}", "[1"])
 def test_an_answer_in_json_is_not_held_back(begin: str) -> None:
-    assert TextCalls(TOOLS).feed(TextDelta(begin)) == [TextDelta(begin)]
+    assert TextCalls(SCHEMAS).feed(TextDelta(begin)) == [TextDelta(begin)]
 
 
 def test_a_call_is_held_up_to_a_limit_and_is_text_beyond_it() -> None:
@@ -167,7 +199,7 @@ def test_a_call_is_held_up_to_a_limit_and_is_text_beyond_it() -> None:
 
 @pytest.mark.parametrize("whole", [TAGGED, READ, f"[TOOL_CALLS][{READ}]"])
 def test_without_tools_nothing_is_held(whole: str) -> None:
-    calls = TextCalls(())
+    calls = TextCalls({})
     assert calls.idle
     assert [calls.feed(TextDelta(letter)) for letter in whole] == [[TextDelta(letter)] for letter in whole]
     assert calls.finish() == ([], [])
@@ -179,6 +211,7 @@ PIECES = st.sampled_from([
     TAGGED, RUN_TAGGED, READ, f"[TOOL_CALLS][{READ}]", "<tool_call>", "</tool_call>", "[TOOL_CALLS]", "{", "}", "[",
     "]", "<",
     "`", "``", "```", "~~~", "\n", "\n\n", "\r\n", " ", "    ", "\t", "> ", "- ", "\\", '"', "word", "ü🚲",
+    BETWEEN, f"<tool_call>{BETWEEN}</tool_call>", "<function=f>", "<parameter=a>", "</parameter>", "</function>",
     '{"name":"nope","arguments":{}}', '"name"', ":", ",", "<tool_call>{", '{"name":"f","arguments":',
 ])  # fmt: skip
 MIXTURES = st.lists(PIECES, max_size=14).map("".join)
@@ -196,7 +229,7 @@ def test_any_cut_gives_the_same(whole: str, data: st.DataObject) -> None:
 @given(MIXTURES)
 def test_giving_up_anywhere_loses_and_moves_nothing(whole: str) -> None:
     for size in (1, 4, len(whole) + 1):
-        calls = TextCalls(TOOLS)
+        calls = TextCalls(SCHEMAS)
         told: list[Delta] = []
         for at in range(0, len(whole), size):
             told += calls.feed(TextDelta(whole[at : at + size]))
@@ -227,9 +260,9 @@ def test_the_text_is_the_answer_without_its_calls(parts: list[str]) -> None:
 # In an answer, with all that else it may hold.
 
 
-def run(chunks: Iterable[Chunk | ToolCallDelta], written: Sequence[str] = TOOLS) -> Played:
+def run(chunks: Iterable[Chunk | ToolCallDelta]) -> Played:
     """The answer of these chunks."""
-    assembly, played = Assembly(TOOLS, written), Played()
+    assembly, played = Assembly(TOOLS, SCHEMAS), Played()
     for chunk in chunks:
         played.chunks += assembly.add([chunk])
     played.chunks += assembly.flush()
@@ -292,7 +325,7 @@ def test_reasoning_in_the_middle_of_a_call_breaks_it_and_after_it_does_not() -> 
 
 
 def test_of_an_answer_that_broke_off_no_written_call_is_given() -> None:
-    assembly = Assembly(TOOLS, TOOLS)
+    assembly = Assembly(TOOLS, SCHEMAS)
     given = [*assembly.add([TextDelta(f"Hi\n{TAGGED}")]), *assembly.flush()]
     assert assembly.fault(ended=False) is not None
     assert not any(isinstance(chunk, ToolCall) for chunk in (*given, *assembly.end(whole=False)))
@@ -305,7 +338,7 @@ def body_of(*texts: str) -> bytes:
 @pytest.mark.parametrize("at", range(0, len(TAGGED), 3))
 def test_on_the_wire_a_call_is_found_and_without_tools_it_is_text(at: int) -> None:
     body = body_of(TAGGED[:at] or "\n", TAGGED[at:])
-    offered, plain = read(OpenAIReading(tools=TOOLS), [body]), read(OpenAIReading(), [body])
+    offered, plain = read(OpenAIReading(tools=TOOLS, written=SCHEMAS), [body]), read(OpenAIReading(), [body])
     assert ([(call.name, call.arguments) for call in offered.calls], offered.text) == ([PATH], "")
     assert (plain.calls, plain.text.strip()) == ([], TAGGED)
     assert (offered.failure, plain.failure) == (None, None)
@@ -315,7 +348,8 @@ def test_on_the_wire_a_call_is_found_however_the_answer_is_cut_into_records() ->
     whole = f"Word by word.\n```\n{RUN_TAGGED}\n```\n\n{TAGGED}\n{RUN_TAGGED}\n"
     for size in (1, 3, 8, len(whole)):
         played = read(
-            OpenAIReading(tools=TOOLS), [body_of(*(whole[at : at + size] for at in range(0, len(whole), size)))]
+            OpenAIReading(tools=TOOLS, written=SCHEMAS),
+            [body_of(*(whole[at : at + size] for at in range(0, len(whole), size)))],
         )
         assert [(call.name, call.arguments) for call in played.calls] == [PATH, COMMAND]
         assert (played.text, played.failure) == (f"Word by word.\n```\n{RUN_TAGGED}\n```\n\n", None)
@@ -323,14 +357,14 @@ def test_on_the_wire_a_call_is_found_however_the_answer_is_cut_into_records() ->
 
 def test_a_whole_document_may_hold_a_written_call() -> None:
     message = {"role": "assistant", "content": f"So:\n{TAGGED}"}
-    reading = OpenAIReading(tools=TOOLS)
+    reading = OpenAIReading(tools=TOOLS, written=SCHEMAS)
     body = json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]}).encode()
     chunks = [*reading.take_whole(body), *reading.end()]
     assert [chunk.name for chunk in chunks if isinstance(chunk, ToolCall)] == ["read_file"]
 
 
 def test_the_fast_way_is_open_without_tools_and_after_a_native_call() -> None:
-    plain, offered = Assembly(), Assembly(TOOLS, TOOLS)
+    plain, offered = Assembly(), Assembly(TOOLS, SCHEMAS)
     for assembly in (plain, offered):
         assembly.add([TextDelta("Hi")])
     assert (plain.watches, offered.watches) == (False, True)
@@ -342,5 +376,5 @@ def test_halves_of_a_pair_in_a_written_call_are_joined() -> None:
     call = '<tool_call>{"name":"f","arguments":{"a":"\ud83d', '\udeb2"}}</tool_call>'
     records = [json.dumps({"choices": [{"delta": {"content": text}}]}).encode() for text in call]
     body = b"".join(b"data: %b\n\n" % record for record in records) + finish("stop") + DONE
-    played = read(OpenAIReading(tools=TOOLS), [body])
+    played = read(OpenAIReading(tools=TOOLS, written=SCHEMAS), [body])
     assert [call.arguments for call in played.calls] == ['{"a":"🚲"}']
