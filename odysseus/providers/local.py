@@ -10,6 +10,7 @@ import logging
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from odysseus.events import FinishReason, ReasoningDelta, TextDelta, UsageReport
 from odysseus.models import catalogue
 from odysseus.providers.base import AnsweredBy, ChatRequest, Chunk, Finished, ModelListing
 from odysseus.providers.local_engine import Engine, EngineError, EngineSettings, Line
+from odysseus.providers.local_tools import LEAST_BYTES, answer_request, decided_calls, decision_request
 
 logger = logging.getLogger(__name__)
 
@@ -45,6 +47,7 @@ class LocalProvider:
         self._turn = asyncio.Lock()  # fair: first come, first served
         self._engine: Engine | None = None
         self._timer: Timer | None = None
+        self._chooses = False
         self._failed = False
         self._closed = False
 
@@ -60,7 +63,10 @@ class LocalProvider:
         """The installed models, the configured one first."""
         found = await asyncio.to_thread(catalogue.installed, self._folder)
         found.sort(key=lambda model: model.name != self._config.model)
-        return [ModelListing(model.name, self._window(model), tools=False, vision=False) for model in found]
+        return [
+            ModelListing(model.name, self._window(model), tools=model.size >= LEAST_BYTES, vision=False)
+            for model in found
+        ]
 
     async def preload(self) -> None:
         """Load the configured model, so that the first request finds it ready. `state` tells when that fails."""
@@ -72,15 +78,39 @@ class LocalProvider:
         """See Provider. Waits for the requests before it, and for the model to load."""
         async with self._take_turn(request.model) as engine:
             reading = _Reading(engine.settings.name)
-            try:
-                async with aclosing(engine.generate(self._body(request))) as batches:
-                    async for batch in batches:
-                        chunks = [chunk for item in batch for chunk in reading.take(item)]
-                        if chunks:
-                            yield chunks
-            except EngineError as error:
-                raise self._explain(error) from error
+            if request.tools and self._chooses:
+                calls = await self._decide(engine, request, reading)
+                if calls:
+                    yield [*calls, *reading.last(calling=True)]
+                    return
+            if request.tools:
+                request = answer_request(request, engine.settings.n_ctx)
+            async with aclosing(self._generate(engine, request, reading)) as batches:
+                async for chunks in batches:
+                    yield chunks
             yield reading.last()
+
+    async def _decide(self, engine: Engine, request: ChatRequest, reading: _Reading) -> list[Chunk]:
+        """The call that the model makes now; nothing when it is to answer."""
+        asked = decision_request(request, engine.settings.n_ctx // 2)
+        text = ""
+        async with aclosing(self._generate(engine, asked, reading)) as batches:
+            async for chunks in batches:
+                text += "".join(chunk.text for chunk in chunks if isinstance(chunk, TextDelta))
+        return decided_calls(request, text, cut=reading.cut)
+
+    async def _generate(
+        self, engine: Engine, request: ChatRequest, reading: _Reading
+    ) -> AsyncGenerator[list[Chunk], None]:
+        """One generation: what the reading makes of each batch."""
+        try:
+            async with aclosing(engine.generate(self._body(request))) as batches:
+                async for batch in batches:
+                    chunks = [chunk for item in batch for chunk in reading.take(item)]
+                    if chunks:
+                        yield chunks
+        except EngineError as error:
+            raise self._explain(error) from error
 
     async def close(self) -> None:
         """Free the memory at once, also in the middle of a load or a generation, and refuse what waits."""
@@ -100,6 +130,9 @@ class LocalProvider:
         }
         if request.temperature is not None:
             body["temperature"] = request.temperature
+        if request.response_schema is not None:
+            form = {"name": "answer", "schema": request.response_schema}
+            body["response_format"] = {"type": "json_schema", "json_schema": form}
         return body
 
     @asynccontextmanager
@@ -116,6 +149,7 @@ class LocalProvider:
         model = await asyncio.to_thread(self._choose, name)
         if self._closed:
             raise ProviderError("The embedded model is closed.", status=503)
+        self._chooses = model.size >= LEAST_BYTES
         settings = EngineSettings(model.name, model.path, self._window(model), self._threads())
         engine = self._engine
         if engine and engine.alive and engine.loaded and engine.settings == settings:
@@ -180,17 +214,23 @@ class LocalProvider:
 
 
 class _Reading:
-    """Takes the runtime's chunks apart, and keeps what is given last."""
+    """Takes the runtime's chunks apart, and keeps what is given last. Counts over several generations."""
 
     def __init__(self, model: str) -> None:
         self._model = model
-        self._usage: dict[str, Any] | None = None
+        self._usage: UsageReport | None = None
         self._finish: str | None = None
+
+    @property
+    def cut(self) -> bool:
+        """Whether the last generation ran into its length limit."""
+        return self._finish == "length"
 
     def take(self, item: Line) -> list[Chunk]:
         if "error" in item:
             raise _refusal(item["error"])
-        self._usage = item.get("usage") or self._usage
+        if usage := item.get("usage"):
+            self._count(usage)
         chunks: list[Chunk] = []
         for choice in item["choices"]:
             self._finish = choice["finish_reason"] or self._finish
@@ -200,13 +240,21 @@ class _Reading:
                 chunks.append(TextDelta(text))
         return chunks
 
-    def last(self) -> list[Chunk]:
-        end: list[Chunk] = [AnsweredBy(self._model), Finished(_REASONS.get(self._finish or ""), self._finish)]
-        if self._usage:
-            cached = self._usage.get("prompt_tokens_details", {}).get("cached_tokens")
-            counts = self._usage["prompt_tokens"], self._usage["completion_tokens"]
-            end.insert(0, UsageReport(*counts, cached_input_tokens=cached, model=self._model))
-        return end
+    def last(self, *, calling: bool = False) -> list[Chunk]:
+        reason: FinishReason | None = _REASONS.get(self._finish or "")
+        end = Finished("tool_calls" if calling and not self.cut else reason, self._finish)
+        return [*([self._usage] if self._usage else []), AnsweredBy(self._model), end]
+
+    def _count(self, usage: dict[str, Any]) -> None:
+        cached = usage.get("prompt_tokens_details", {}).get("cached_tokens") or 0
+        before = self._usage or UsageReport(0, 0, cached_input_tokens=0)
+        self._usage = replace(
+            before,
+            input_tokens=before.input_tokens + usage["prompt_tokens"],
+            output_tokens=before.output_tokens + usage["completion_tokens"],
+            cached_input_tokens=(before.cached_input_tokens or 0) + cached,
+            model=self._model,
+        )
 
 
 def _refusal(error: dict[str, Any]) -> ProviderError:
