@@ -8,17 +8,27 @@ from documents import names, page, rows, section
 from serving import serving, upstream_config
 from upstream import Upstream
 
-from odysseus.agent.toolbox import PLANNING_TOOLS, SHELL_TOOLS, WEB_TOOLS, Wishes
+from odysseus.agent.pictures import picture_maker
+from odysseus.agent.toolbox import PLANNING_TOOLS, SHELL_TOOLS, WEB_TOOLS, Wishes, choose_tools
+from odysseus.store.documents import DocumentStore
+from odysseus.store.memories import MemoryStore
 from odysseus.tools.base import Tool
+from odysseus.tools.shelf import Shelf, Stores
 
 TABLE = {names(cells[0])[0]: cells for cells in rows(page("tools.md"))}
 
 
 async def shelf(upstream: Upstream, data: Path, *, incognito: bool = False) -> list[Tool]:
-    """All tools of a server with the default settings, and somebody who makes pictures."""
-    config = upstream_config(upstream.base_url, images={"endpoint": "up"})
-    async with serving(config, data) as server:
-        return list(server.services.desk.toolbox(Wishes(incognito=incognito)).tools.values())
+    """What a message is offered by a server with the default settings, and somebody who makes pictures."""
+    async with serving(upstream_config(upstream.base_url, images={"endpoint": "up"}), data) as server:
+        given = server.services
+        documents, memories = DocumentStore(given.db, given.clock), MemoryStore(given.db, given.clock)
+        stores = Stores(given.changes, documents, memories, given.uploads)
+        painter = picture_maker(given.config.images, given.router.configs)
+        tools = Shelf(given.config, stores, given.clock, painter).tools()
+        there = {tool["name"] for tool in (await server.get("/api/tools"))["tools"]}
+    assert {tool.name for tool in tools} == there
+    return list(choose_tools(tools, {}, Wishes(incognito=incognito)).tools.values())
 
 
 async def test_the_tools_page_has_every_tool_in_its_place_and_no_other(upstream: Upstream, tmp_path: Path) -> None:
