@@ -18,7 +18,7 @@ import orjson
 
 from odysseus.agent import approvals
 from odysseus.agent.approvals import Sealed
-from odysseus.agent.prompt import as_outside
+from odysseus.agent.prompt import as_outside, is_outside
 from odysseus.agent.toolbox import Need, Toolbox, Trust, must_ask
 from odysseus.agent.transcript import to_entry
 from odysseus.errors import OdysseusError
@@ -105,8 +105,12 @@ class CallRunner:
         return bool(self._limit) and self.count >= self._limit
 
     def hear(self, messages: Sequence[ChatMessage]) -> None:
-        """Take in what the user and the tools have said."""
-        self._texts += [message.content for message in messages if message.role in {"user", "tool"}]
+        """Take in what the user and others have said; not what tools made of a call's own arguments, like an error."""
+        self._texts += [
+            message.content
+            for message in messages
+            if message.role == "user" or (message.role == "tool" and is_outside(message.content))
+        ]
 
     async def run(self, calls: Sequence[ToolCall], round_: int) -> RoundResult:
         """All calls of an answer, until one has to wait for the user, ends the turn, or is over the limit."""
@@ -211,8 +215,8 @@ class CallRunner:
             call.id, call.name, command, result.output, result.exit_code, round_, round(elapsed, 3), result.extras
         )
         self._publish([*result.events, ended, *result.after, Noted(to_entry(message))])
-        self._texts.append(result.output)
         if outside:
+            self._texts.append(result.output)
             self.trust = replace(self.trust, outside=True)
         return Answered(call, message, result.output, result.ends_turn)
 

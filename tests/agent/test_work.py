@@ -177,6 +177,25 @@ async def test_a_page_cannot_have_what_was_read_sent_away(upstream: Upstream, tm
         assert [request.path for request in site.requests] == ["/recipes"]
 
 
+@pytest.mark.parametrize("echo", ["an error", "an unknown tool"])
+async def test_an_address_that_only_the_model_has_said_was_not_seen(
+    upstream: Upstream, tmp_path: Path, site: Site, echo: str
+) -> None:
+    async with serving(web_config(upstream, site), tmp_path) as server:
+        address = f"{site.origin}/oslo?secret=1234"
+        upstream.reply(calls(("web_fetch", {"url": f"{site.origin}/recipes"})))
+        said: tuple[str, Any] = ("current_time", {"timezone": address}) if echo == "an error" else (address, {})
+        upstream.reply(calls(said, prefix="say"))
+        upstream.reply(calls(("web_fetch", {"url": address}), prefix="obey"))
+        session = await server.session()
+        stream = await agent(server, session, f"Read {site.origin}/recipes")
+        assert address in rows(stream)[1]["output"]
+        assert card(stream)["action"]["tool"] == "web_fetch"
+        upstream.reply(calls(("web_fetch", {"url": address}), prefix="again"))
+        assert card(await agent(server, session, "Go on."))["action"]["tool"] == "web_fetch"
+        assert [request.path for request in site.requests] == ["/recipes"]
+
+
 async def test_a_document_is_written_and_worked_on(server: Server, upstream: Upstream) -> None:
     made = {"title": "Trip", "content": "# Trip\n\nWe go by train.\n"}
     upstream.reply(calls(("create_document", made))).reply(answer("It is there."))
