@@ -21,37 +21,11 @@ export function createFoot(what, read, does) {
   const remove = h("button", { type: "button", class: "icon-button delete", "aria-label": label, title: label }, icon("bin"));
   const node = h("div", { class: "foot" });
 
-  const undo = small("Undo changes", () => confirm("Put the files back as they were before?", "Undo", "undo", undo));
-
-  const offer = () => node.replaceChildren(numbers, ways, undo, copy, remove);
-  /** @type {HTMLElement} */
-  let asker = remove;
-  const leave = () => {
-    offer();
-    asker.focus();
-  };
-  /**
-   * @param {string} question
-   * @param {string} yes
-   * @param {"remove" | "undo"} deed
-   * @param {HTMLElement} from  gets the focus back
-   */
-  const confirm = (question, yes, deed, from) => {
-    asker = from;
-    const keep = small("Keep", leave);
-    const act = () => {
-      if (deed === "undo") offer();
-      does(deed);
-    };
-    node.replaceChildren(h("span", {}, question), small(yes, act, "danger"), keep);
-    keep.focus();
-  };
-  node.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape" || remove.isConnected) return;
-    event.preventDefault();
-    leave();
-  });
-  remove.addEventListener("click", () => confirm(`Delete this ${what}?`, "Delete", "remove", remove));
+  const undo = small("Undo changes", () => confirm("Put the files back as they were before?", "Undo", undo, () => does("undo")));
+  let undoable = false;
+  const offer = () => node.replaceChildren(numbers, ways, ...(undoable ? [undo] : []), copy, remove);
+  const confirm = createConfirm(node, offer);
+  remove.addEventListener("click", () => confirm(`Delete this ${what}?`, "Delete", remove, () => does("remove")));
   offer();
 
   return {
@@ -61,10 +35,45 @@ export function createFoot(what, read, does) {
       setText(numbers, now.figures);
       copy.hidden = !now.text;
       remove.hidden = !now.stored;
-      undo.hidden = !now.undo;
+      if (undoable !== now.undo) {
+        undoable = now.undo;
+        if (remove.isConnected || !node.isConnected) offer();
+      }
       if (ways.hidden !== now.ways) return;
       ways.hidden = !now.ways;
       ways.replaceChildren(...(now.ways ? [small("Try again", () => does("again")), small("Edit", () => does("edit"))] : []));
     },
+  };
+}
+
+/**
+ * A question in place of what is offered, with a way back.
+ *
+ * @param {HTMLElement} node
+ * @param {() => void} offer
+ * @returns {(question: string, yes: string, from: HTMLElement, act: () => void) => void} `from` gets the focus back
+ */
+function createConfirm(node, offer) {
+  /** @type {HTMLElement | null} */
+  let asker = null;
+  const leave = () => {
+    offer();
+    asker?.focus();
+    asker = null;
+  };
+  node.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !asker) return;
+    event.preventDefault();
+    leave();
+  });
+  return (question, yes, from, act) => {
+    asker = from;
+    const keep = small("Keep", leave);
+    const go = () => {
+      leave();
+      act();
+    };
+    node.replaceChildren(h("span", {}, question), small(yes, go, "danger"), keep);
+    keep.focus();
   };
 }

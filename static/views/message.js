@@ -63,7 +63,7 @@ function createQuestion(message, deeds) {
 
 /** What came of undoing an answer's changes: a line, once it was asked for. */
 function createUndo() {
-  const node = h("p", { class: "undone", role: "status", hidden: true });
+  const node = h("p", { class: "undone", role: "status", tabindex: -1, hidden: true });
   let done = false;
   return {
     node,
@@ -71,11 +71,13 @@ function createUndo() {
     canDo: ({ work, metadata, live }) => !done && runOf({ metadata, live }) !== "" && work.rows.some(({ diff, state }) => diff && state === "done"),
     /** @param {Message} message */
     async act(message) {
+      done = true; // it is not asked for twice
       const result = await undoChanges(message);
       done = result.done;
       setText(node, result.text);
       node.dataset.tone = done ? "quiet" : "bad";
       node.hidden = false;
+      if (document.activeElement === document.body) node.focus({ preventScroll: true });
     },
   };
 }
@@ -97,9 +99,16 @@ function createAnswer(message, deeds, onToggle) {
   const waiting = h("div", { class: "waiting", "aria-hidden": "true" }, h("i"), h("i"), h("i"));
   const ending = createOutcome();
   const undo = createUndo();
-  const foot = createFoot("answer", () => content, (deed) => (deed === "undo" ? undo.act(message).then(draw) : deeds[deed](message)));
+  const foot = createFoot("answer", () => content, (deed) => (deed === "undo" ? takeBack() : deeds[deed](message)));
   const body = [label, fallback, doings.decision, reasoning.node, blocks.node, waiting, doings.cards, ending.node, undo.node, foot.node];
   const node = h("article", { class: "message answer", "aria-label": "Answer" }, ...body);
+
+  async function takeBack() {
+    const undoing = undo.act(message);
+    draw();
+    await undoing;
+    draw();
+  }
 
   function draw() {
     const { live, metadata, id } = message;
