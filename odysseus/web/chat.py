@@ -31,21 +31,31 @@ MAX_OFFSET_MINUTES = 18 * 60
 class ChatBody(Struct, frozen=True, kw_only=True):
     """The fields of a send that this server acts on; unknown ones are ignored."""
 
-    session: str
-    message: str = ""
-    mode: Literal["chat", "agent"] | None = None
-    selected_model: str = ""
-    selected_endpoint_id: str = ""
-    compare_mode: bool = False
-    incognito: bool = False
-    tool_approval_id: str = ""
-    tool_approval_decision: Literal["approve", "approve_task", "deny"] | None = None
-    approved_plan: Annotated[str, Meta(max_length=8192)] = ""
-    use_web: bool = False
-    allow_web_search: bool | None = None
-    allow_bash: bool | None = None
-    plan_mode: bool = False
-    workspace: str = ""
+    session: Annotated[str, Meta(description="Id of the session, from POST /api/session")]
+    message: Annotated[
+        str, Meta(description="The user's text; without spaces at its ends it has 1 to 50,000 characters")
+    ] = ""
+    mode: Annotated[
+        Literal["chat", "agent"] | None, Meta(description="`agent` may call tools; absent: the session's")
+    ] = None
+    selected_model: Annotated[str, Meta(description="The model to ask, remembered on the session")] = ""
+    selected_endpoint_id: Annotated[str, Meta(description="The endpoint to ask, remembered on the session")] = ""
+    compare_mode: Annotated[bool, Meta(description="The answer lives and dies with this connection")] = False
+    incognito: Annotated[bool, Meta(description="Nothing of this turn is written to disk")] = False
+    tool_approval_id: Annotated[str, Meta(description="Answers an approval card: its id")] = ""
+    tool_approval_decision: Annotated[
+        Literal["approve", "approve_task", "deny"] | None, Meta(description="Answers an approval card: what is decided")
+    ] = None
+    approved_plan: Annotated[str, Meta(max_length=8192, description="A plan to carry out")] = ""
+    use_web: Annotated[bool, Meta(description="Accepted, and without effect today")] = False
+    allow_web_search: Annotated[
+        bool | None, Meta(description="False takes the tools of the web away for this message")
+    ] = None
+    allow_bash: Annotated[bool | None, Meta(description="False takes the shell and Python away for this message")] = (
+        None
+    )
+    plan_mode: Annotated[bool, Meta(description="Only tools that read; the model is asked for a plan")] = False
+    workspace: Annotated[str, Meta(description="Whole path of the folder to work in, for this message")] = ""
 
 
 async def send(request: web.Request) -> web.StreamResponse:

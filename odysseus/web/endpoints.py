@@ -27,19 +27,19 @@ Key = Annotated[str, Meta(max_length=4000)]
 class NewEndpoint(Struct, frozen=True):
     """An address and a key are enough; what speaks there is found out, unless `kind` says it."""
 
-    base_url: Address
-    api_key: Key = ""
-    label: Label = ""
-    kind: EndpointKind | None = None
+    base_url: Annotated[Address, Meta(description="Its address, http or https")]
+    api_key: Annotated[Key, Meta(description="Its key; it is kept, and never told")] = ""
+    label: Annotated[Label, Meta(description="Its name for people")] = ""
+    kind: Annotated[EndpointKind | None, Meta(description="What speaks there; absent: it is found out")] = None
 
 
 class EndpointChange(Struct, frozen=True):
     """What is given is set. Another address drops the key, which belongs to the old one."""
 
-    base_url: Address | UnsetType = UNSET
-    api_key: Key | UnsetType = UNSET
-    label: Label | UnsetType = UNSET
-    kind: EndpointKind | UnsetType = UNSET
+    base_url: Annotated[Address | UnsetType, Meta(description="Its address, http or https")] = UNSET
+    api_key: Annotated[Key | UnsetType, Meta(description="Its key; it is kept, and never told")] = UNSET
+    label: Annotated[Label | UnsetType, Meta(description="Its name for people")] = UNSET
+    kind: Annotated[EndpointKind | UnsetType, Meta(description="What speaks there")] = UNSET
 
 
 async def list_all(request: web.Request) -> web.StreamResponse:

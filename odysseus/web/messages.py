@@ -30,20 +30,20 @@ RENDERED_KEPT = 256
 class Edit(Struct, frozen=True):
     """New text for a message."""
 
-    msg_id: str
-    content: Annotated[str, Meta(min_length=1, max_length=1_000_000)]
+    msg_id: Annotated[str, Meta(description="The message")]
+    content: Annotated[str, Meta(min_length=1, max_length=1_000_000, description="Its new text")]
 
 
 class Ids(Struct, frozen=True):
     """Messages by id."""
 
-    msg_ids: Annotated[tuple[str, ...], Meta(min_length=1, max_length=10_000)]
+    msg_ids: Annotated[tuple[str, ...], Meta(min_length=1, max_length=10_000, description="The messages")]
 
 
 class TruncatePoint(Struct, frozen=True):
     """The last message to keep."""
 
-    message_id: str
+    message_id: Annotated[str, Meta(description="The last message to keep")]
 
 
 @lru_cache(maxsize=RENDERED_KEPT)

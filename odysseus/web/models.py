@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 from aiohttp import web
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from odysseus.models.catalogue import KNOWN
 from odysseus.models.installer import InstallProgress
@@ -19,7 +19,7 @@ from odysseus.web.services import services
 class InstallRequest(Struct, frozen=True):
     """The embedded model to install; empty takes the configured one."""
 
-    name: str = ""
+    name: Annotated[str, Meta(description="The model; absent: the configured one")] = ""
 
 
 async def models(request: web.Request) -> web.StreamResponse:

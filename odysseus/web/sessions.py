@@ -25,29 +25,36 @@ Fallback = Annotated[str, Meta(min_length=1, max_length=300)]
 class NewSession(Struct, frozen=True):
     """All optional."""
 
-    name: Name = ""
-    model: str = ""
-    endpoint_id: str = ""
-    mode: Literal["chat", "agent"] | None = None
+    name: Annotated[Name, Meta(description="Its name; without one it is named after the first message")] = ""
+    model: Annotated[str, Meta(description="The model to ask; absent: the default")] = ""
+    endpoint_id: Annotated[str, Meta(description="The endpoint to ask; absent: the default")] = ""
+    mode: Annotated[Literal["chat", "agent"] | None, Meta(description="Its mode; absent: the one of the settings")] = None
 
 
 class SessionChange(Struct, frozen=True):
     """What is given is set. `fallback` names who is asked when the model fails, as `endpoint` or `endpoint/model`."""
 
-    name: Name | UnsetType = UNSET
-    model: str | UnsetType = UNSET
-    endpoint_id: str | UnsetType = UNSET
-    mode: Literal["chat", "agent"] | UnsetType = UNSET
-    fallback: tuple[Fallback, ...] | UnsetType = UNSET
-    workspace: str | UnsetType = UNSET
-    archived: bool | UnsetType = UNSET
-    pinned: bool | UnsetType = UNSET
+    name: Annotated[Name | UnsetType, Meta(description="Its name, not empty")] = UNSET
+    model: Annotated[str | UnsetType, Meta(description="The model to ask")] = UNSET
+    endpoint_id: Annotated[str | UnsetType, Meta(description="The endpoint to ask")] = UNSET
+    mode: Annotated[Literal["chat", "agent"] | UnsetType, Meta(description="The mode of messages that name none")] = (
+        UNSET
+    )
+    fallback: Annotated[
+        tuple[Fallback, ...] | UnsetType,
+        Meta(description="Who is asked when the model fails, as `endpoint` or `endpoint/model`"),
+    ] = UNSET
+    workspace: Annotated[
+        str | UnsetType, Meta(description="Whole path of the folder that its agent works in; empty for one of its own")
+    ] = UNSET
+    archived: Annotated[bool | UnsetType, Meta(description="Put away, or back")] = UNSET
+    pinned: Annotated[bool | UnsetType, Meta(description="First in the list, or not")] = UNSET
 
 
 class ForkPoint(Struct, frozen=True):
     """The last message to take along."""
 
-    message_id: str
+    message_id: Annotated[str, Meta(description="The last message to take along")]
 
 
 def session_json(session: Session, *, running: bool) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The frames that an agent run adds to the chat stream, as types for the description. Tests hold them to the dialect."""
+"""The frames that an agent run adds to the chat stream, as types to describe them. Tests hold them to the dialect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The frames of the chat stream as types, told apart by `type`, for the description. Tests hold them to the dialects."""
+"""The frames of the chat stream as types, told apart by `type`. They describe; tests hold them to the dialects."""
 
 from __future__ import annotations
 
