@@ -22,6 +22,7 @@ NAMES = {
     "memory": "6. Start and memory",
     "peers": "7. Beside AgentOS",
     "normalise": "8. Reading a stream beside the official client",
+    "round": "9. A round of an agent",
 }
 
 

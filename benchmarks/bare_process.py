@@ -1,11 +1,13 @@
-"""The references, a process of its own: the plainest aiohttp handlers that write the same frames from memory."""
+"""The references, a process of its own: the plainest aiohttp handlers and client that do the same work from memory."""
 
 from __future__ import annotations
 
 import asyncio
 import time
+from typing import Any
 
-from aiohttp import web
+import orjson
+from aiohttp import ClientSession, web
 
 from odysseus.dialects.chat import text_frame
 
@@ -55,15 +57,41 @@ async def end(_: web.Request) -> web.StreamResponse:
     return web.json_response({})
 
 
+async def rounds(request: web.Request) -> web.StreamResponse:
+    """POST /rounds {port, request}: ask the model until it calls no tool any more; every call has the same result."""
+    given = await request.json()
+    asked, count = given["request"], 0
+    async with ClientSession() as http:
+        while called := await _called(http, f"http://127.0.0.1:{given['port']}/v1/chat/completions", asked):
+            count += 1
+            asked["messages"] += [
+                {"role": "assistant", "content": None, "tool_calls": [called]},
+                {"role": "tool", "tool_call_id": called["id"], "content": given["result"]},
+            ]
+    return web.json_response({"rounds": count})
+
+
+async def _called(http: ClientSession, url: str, asked: Any) -> Any:
+    """The call in the answer, None when there is none."""
+    called = None
+    async with http.post(url, data=orjson.dumps(asked), headers={"Content-Type": "application/json"}) as response:
+        for line in (await response.read()).split(b"\n"):
+            if line.startswith(b"data: {"):
+                choices = orjson.loads(line[6:])["choices"]
+                called = (choices[0]["delta"].get("tool_calls") or [called])[0] if choices else called
+    return called
+
+
 async def main() -> None:
     """Serve until killed; the first line says the port."""
-    app = web.Application()
+    app = web.Application(client_max_size=2**20)
     app.add_routes(
         [
             web.get("/flood", flood),
             web.get("/subscribe", subscribe),
             web.get("/broadcast", broadcast),
             web.get("/end", end),
+            web.post("/rounds", rounds),
         ]
     )
     runner = web.AppRunner(app, access_log=None)

@@ -15,10 +15,12 @@ from typing import Any, cast
 from upstream import DONE, chunk, finish, flood, text_chunk, usage
 
 from benchmarks.plan import Plan, read_plan
+from benchmarks.turns import Turns
 
 STREAM = (
     b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
 )
+KEPT_STREAM = STREAM.replace(b"Connection: close\r\n", b"")
 MODELS = {"object": "list", "data": [{"id": "fake-model", "object": "model"}]}
 BEFORE, AFTER = text_chunk("STAMP").split(b"STAMP")
 
@@ -33,6 +35,7 @@ class Connection(asyncio.Protocol):
         self._writable.set()
         self.key = ""
         self.open = True
+        self.whole_at = 0.0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
@@ -53,7 +56,7 @@ class Connection(asyncio.Protocol):
         self._received += data
         head, found, body = self._received.partition(b"\r\n\r\n")
         if found and len(body) >= _content_length(head):
-            self._received = b""
+            self._received, self.whole_at = b"", time.monotonic()
             method, path, _ = head.decode().split(" ", 2)
             self._model.spawn(self._model.answer(self, method, path, body))
 
@@ -61,6 +64,11 @@ class Connection(asyncio.Protocol):
         """Write a part of the body, as one chunk."""
         if self.open:
             self.transport.write(b"%x\r\n%b\r\n" % (len(data), data))
+
+    def send_kept(self, data: bytes) -> None:
+        """Write a whole body at once, and stay open for the next request."""
+        if self.open:
+            self.transport.write(KEPT_STREAM + b"%x\r\n%b\r\n0\r\n\r\n" % (len(data), data))
 
     async def drained(self) -> None:
         """Wait until the client takes more."""
@@ -82,6 +90,7 @@ class Model:
         self._plans: dict[str, Plan] = {}
         self._joined = asyncio.Condition()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._turns = Turns()
         self.closed_at: dict[str, float] = {}
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
@@ -93,7 +102,7 @@ class Model:
     async def answer(self, connection: Connection, method: str, path: str, body: bytes) -> None:
         """Answer one request."""
         if method == "POST":
-            await self._complete(connection, read_plan(_last_message(body)))
+            await self._post(connection, json.loads(body))
             return
         _, what, key, *rest = [*path.split("/"), ""]
         if what == "go":
@@ -101,6 +110,11 @@ class Model:
             _send_json(connection, {})
         elif what == "closed":
             _send_json(connection, {"at": self.closed_at.pop(key, None)})
+        elif what == "first":
+            await self._turns.sides[key].begun.wait()
+            _send_json(connection, self._turns.sides[key].first)
+        elif what == "gaps":
+            _send_json(connection, self._turns.sides.pop(key).gaps)
         else:
             _send_json(connection, MODELS)
 
@@ -109,6 +123,13 @@ class Model:
         async with self._joined:
             await self._joined.wait_for(lambda: len(self._members[key]) >= members)
         self.spawn(_play(self._members.pop(key), self._plans.pop(key)))
+
+    async def _post(self, connection: Connection, request: Any) -> None:
+        plan = read_plan(_last_message(request))
+        if plan.calls:
+            self._turns.take(plan, request, connection.whole_at, connection.send_kept)
+        else:
+            await self._complete(connection, plan)
 
     async def _complete(self, connection: Connection, plan: Plan) -> None:
         connection.transport.write(STREAM)
@@ -150,9 +171,9 @@ async def _pace(members: Sequence[Connection], plan: Plan) -> None:
             member.send(frame)
 
 
-def _last_message(body: bytes) -> str:
-    """The text of the request's last message, which may be a string or typed blocks."""
-    content = json.loads(body)["messages"][-1]["content"]
+def _last_message(request: Any) -> str:
+    """The text of the user's last message, which may be a string or typed blocks."""
+    content = next(message for message in reversed(request["messages"]) if message["role"] == "user")["content"]
     return str(content if isinstance(content, str) else content[0]["text"])
 
 

@@ -8,7 +8,7 @@ from msgspec import Struct, json
 class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One answer. With a `key` it waits for `GET /go/<key>`, and all requests with that key get the same emission."""
 
-    frames: int
+    frames: int = 0
     rate: float = 0.0
     """Frames a second, each with its send time as its text; 0 is a flood of plain ones."""
     per_write: int = 50
@@ -16,6 +16,11 @@ class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
     size: int = 5
     """Characters in each frame of a flood."""
     key: str = ""
+    calls: int = 0
+    """Calls of a tool before the answer, each in an answer of its own. `key` is then that of the clients in turn."""
+    side: str = ""
+    sides: int = 1
+    """How many clients take turns, and which of them this is."""
     hang: bool = False
     """Stay open after the last frame."""
 

@@ -102,11 +102,11 @@ def bare() -> AbstractAsyncContextManager[Program]:
 
 
 @asynccontextmanager
-async def odysseus(model_port: int) -> AsyncIterator[Program]:
-    """Odysseus with a new data folder and default settings, its one endpoint the model server."""
+async def odysseus(model_port: int, more: str = "") -> AsyncIterator[Program]:
+    """Odysseus with a new data folder and default settings but `more`, its one endpoint the model server."""
     with tempfile.TemporaryDirectory(prefix="odysseus-bench-") as folder:
         config = Path(folder) / "config.toml"
-        config.write_text(CONFIG.format(port=model_port), "utf-8")
+        config.write_text(CONFIG.format(port=model_port) + more, "utf-8")
         command = [sys.executable, "server.py", "--port", "0", "--config", str(config), "--data", f"{folder}/data"]
         async with running([*command, "--log-level", "warning"], SERVER_CORE, ready="ODYSSEUS_READY ") as program:
             yield program
