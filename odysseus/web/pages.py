@@ -22,7 +22,7 @@ async def index(request: web.Request) -> web.StreamResponse:
             COOKIE, request.query["token"], max_age=COOKIE_DAYS * 86_400, httponly=True, samesite="Strict", path="/"
         )
         return answer
-    return _file(services(request).static / "index.html")
+    return page_file(services(request).static / "index.html")
 
 
 async def static_file(request: web.Request) -> web.StreamResponse:
@@ -32,10 +32,10 @@ async def static_file(request: web.Request) -> web.StreamResponse:
     path = (root / name).resolve() if "\x00" not in name else root
     if not path.is_relative_to(root) or not path.is_file():
         raise web.HTTPNotFound
-    return _file(path)
+    return page_file(path)
 
 
-def _file(path: Path) -> web.FileResponse:
+def page_file(path: Path) -> web.FileResponse:
     """A file that browsers ask about again each time, since the next version has the same names."""
     return web.FileResponse(path, headers={"Cache-Control": "no-cache"})
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
@@ -25,6 +26,7 @@ from odysseus.web.openapi.agent_frames import (
     WorkspaceRejectedFrame,
 )
 from odysseus.web.openapi.run_shapes import (
+    ApprovalCard,
     Chosen,
     Cost,
     EndpointId,
@@ -32,6 +34,7 @@ from odysseus.web.openapi.run_shapes import (
     Filled,
     Known,
     Model,
+    Question,
     Rate,
     Seconds,
     Source,
@@ -40,6 +43,7 @@ from odysseus.web.openapi.run_shapes import (
     Tokens,
     Window,
     Words,
+    one_of,
 )
 
 Why = Annotated[str, Meta(description="Why, at most 200 characters", examples=["HTTP 503: The model is loading."])]
@@ -218,3 +222,13 @@ TypedFrame = (
     | DocumentSuggestionsFrame
 )
 """Every frame with a `type`."""
+
+ChatFrame = Annotated[
+    Any,
+    one_of("Delta", "ChatEvent", "StreamError"),
+    Meta(description="The data of one frame. The last of a good stream is `[DONE]`, which is not JSON"),
+]
+UNIONS: Mapping[str, Any] = {"ChatEvent": TypedFrame, "ChatFrame": ChatFrame}
+"""Components that have no class of their own."""
+UNNAMED: Sequence[Any] = (Delta, StreamError, Question, ApprovalCard)
+"""Types that are only named in `one_of`."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
 
 from odysseus.web.openapi.answers import Problem
 
@@ -12,6 +14,8 @@ JSON = "application/json"
 EVENTS = "text/event-stream"
 MULTIPART = "multipart/form-data"
 FORMS = (JSON, MULTIPART, "application/x-www-form-urlencoded")
+
+Binary = Annotated[str, Meta(extra_json_schema={"contentMediaType": "application/octet-stream"})]
 
 Where = Literal["path", "query", "header"]
 
@@ -76,6 +80,7 @@ API = Problems(
     always=(401, 403, 500, 503),
 )
 READS_BODY = (400, 413, 415)
+CHANGES = (404, 507)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,3 +109,15 @@ class Operation:
 def said(description: str, kind: Any, *, status: int = 200) -> Mapping[int, Answer]:
     """The usual answer: JSON of a type."""
     return {status: Answer(description, {JSON: kind})}
+
+
+FILE = {
+    206: Answer("The asked range of it"),
+    304: Answer("Not changed since"),
+    412: Answer("It is not as the request demands"),
+    416: Answer("There is no such range"),
+}
+
+
+def of_file(description: str, *media: str) -> Mapping[int, Answer]:
+    return {200: Answer(description, dict.fromkeys(media, Binary)), **FILE}
