@@ -13,6 +13,7 @@ from odysseus.agent import loop
 from odysseus.agent.pictures import picture_maker
 from odysseus.clock import Clock, SystemClock
 from odysseus.config import Config, EndpointConfig
+from odysseus.errors import ConfigError
 from odysseus.models.installer import Installer
 from odysseus.providers.base import Provider
 from odysseus.providers.router import Router
@@ -22,6 +23,7 @@ from odysseus.runs.places import Places
 from odysseus.runs.recovery import recover
 from odysseus.runs.registry import RunRegistry, RunSettings
 from odysseus.runs.run import Limits
+from odysseus.store.agent_sessions import AgentSessionStore
 from odysseus.store.approvals import ApprovalStore
 from odysseus.store.changes import ChangeStore
 from odysseus.store.db import Database
@@ -34,6 +36,7 @@ from odysseus.store.sessions import SessionStore
 from odysseus.store.uploads import UploadStore
 from odysseus.tools.mcp import McpServers
 from odysseus.tools.shelf import Shelf, Stores
+from odysseus.web.cors import add_cors, cors_of
 from odysseus.web.guard import Guard, add_headers, host_name
 from odysseus.web.problems import problems
 from odysseus.web.routes import routes
@@ -60,11 +63,14 @@ def make_app(config: Config, place: Place, clock: Clock | None = None) -> web.Ap
     """The application, with everything in it that lives as long as it runs."""
     clock = clock or SystemClock()
     hosts = frozenset(host_name(name) for name in config.server.allowed_hosts)
-    guard = Guard(host_name(f"[{place.host}]" if ":" in place.host else place.host), hosts, place.token)
+    guard = Guard(
+        host_name(f"[{place.host}]" if ":" in place.host else place.host), hosts, place.token, cors_of(config.agents)
+    )
     app = web.Application(
         client_max_size=config.server.max_body_bytes, middlewares=[problems, guard.__call__], logger=log
     )
     app.on_response_prepare.append(add_headers)
+    app.on_response_prepare.append(add_cors)
     app.add_routes(routes())
 
     async def live(app: web.Application) -> AsyncIterator[None]:
@@ -112,6 +118,7 @@ async def _services(config: Config, place: Place, clock: Clock, db: Database) ->
     shelf = Shelf(config, stores, clock, picture_maker(config.images, router.configs), mcp.tools)
     book = ApprovalBook(approvals, clock, config.agent.approval_seconds)
     desk = AgentDesk(shelf.tools, book, Places(place.data.resolve()), agent_settings(config))
+    _check_agents(config, desk)
     return Services(
         config=config,
         clock=clock,
@@ -119,6 +126,7 @@ async def _services(config: Config, place: Place, clock: Clock, db: Database) ->
         sessions=SessionStore(db, clock),
         messages=messages,
         endpoints=endpoints,
+        agent_sessions=AgentSessionStore(db, clock),
         approvals=approvals,
         changes=stores.changes,
         uploads=stores.uploads,
@@ -175,6 +183,15 @@ def run_settings(config: Config) -> RunSettings:
         server.replay_bytes,
         server.checkpoint_seconds,
     )
+
+
+def _check_agents(config: Config, desk: AgentDesk) -> None:
+    """Raises ConfigError for a tool that is not there."""
+    for name, profile in config.agents.items():
+        if unknown := desk.unnamed(profile.tools):
+            raise ConfigError(f"Setting agents.{name}.tools: there is no tool {unknown[0]!r}.")
+    for tool in desk.unnamed(config.tools):
+        log.warning("Setting tools.%s: there is no such tool here.", tool)
 
 
 def agent_settings(config: Config) -> AgentSettings:

@@ -19,6 +19,7 @@ from odysseus.errors import ConfigError
 
 Seconds = Annotated[float, Meta(gt=0)]
 EndpointId = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+AgentName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
 ToolPolicy = Literal["allow", "ask", "deny"]
 EndpointKind = Literal["local", "openai", "openai-responses", "anthropic", "ollama"]
 
@@ -145,6 +146,41 @@ class EndpointConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         return self.api_key or (source.get(self.api_key_env, "") if self.api_key_env else "")
 
 
+class AgentProfile(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """[agents.<name>]: an agent that other programs call by its name.
+
+    `tools` are the names it may use, `allow` those of them that need no approval; what would ask a person is refused.
+    `max_tokens` 0 and an absent `temperature` leave it to the endpoint.
+    """
+
+    description: str = ""
+    instructions: str = ""
+    endpoint: str = ""
+    model: str = ""
+    tools: tuple[str, ...] = ()
+    allow: tuple[str, ...] = ()
+    temperature: Annotated[float, Meta(ge=0, le=2)] | None = None
+    max_tokens: Annotated[int, Meta(ge=0)] = 0
+    max_rounds: Annotated[int, Meta(ge=1, le=1000)] = 10
+    session_minutes: Seconds = 30.0
+    max_sessions: Annotated[int, Meta(ge=1)] = 1000
+    keepalive: Seconds = 15.0
+    max_file_bytes: Annotated[int, Meta(ge=1)] = 50_000_000
+    max_files_bytes: Annotated[int, Meta(ge=1)] = 100_000_000
+    cors_origins: tuple[str, ...] = ()
+
+
+def _shipped_agents() -> dict[str, AgentProfile]:
+    instructions = "You answer questions for a support desk. Be short and friendly. Say so when you do not know."
+    return {
+        "support": AgentProfile(
+            description="Answers questions, calculates, and knows the time.",
+            instructions=instructions,
+            tools=("calculate", "current_time"),
+        )
+    }
+
+
 class Price(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """[prices."model"]: dollars per million tokens, in place of the list price."""
 
@@ -165,10 +201,12 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     web: WebConfig = WebConfig()
     images: ImagesConfig = ImagesConfig()
     mcp: tuple[McpConfig, ...] = ()
+    agents: dict[AgentName, AgentProfile] = field(default_factory=_shipped_agents)
     prices: dict[str, Price] = field(default_factory=dict)
     endpoints: tuple[EndpointConfig, ...] = (EndpointConfig(id="local", kind="local", label="Embedded model"),)
 
 
+NEED_A_PERSON = frozenset({"ask_user", "ui_control"})
 ADDED_PREFIX = "added-"
 """How the ids of endpoints begin that are added while the server runs."""
 
@@ -272,11 +310,28 @@ def _check(config: Config) -> None:
     if chosen not in seen and not chosen.startswith(ADDED_PREFIX):
         raise ConfigError(f"Setting chat.endpoint: there is no endpoint {chosen!r}.")
     _check_mcp(config)
+    _check_agents(config, seen)
     for index, endpoint in enumerate(config.endpoints):
         for text in endpoint.fallback:
             named = text.partition("/")[0]
             if named not in seen and not named.startswith(ADDED_PREFIX):
                 raise ConfigError(f"Setting endpoints[{index}].fallback: there is no endpoint {named!r}.")
+
+
+def _check_agents(config: Config, endpoints: set[str]) -> None:
+    for name, agent in config.agents.items():
+        where = f"agents.{name}"
+        if agent.endpoint and agent.endpoint not in endpoints and not agent.endpoint.startswith(ADDED_PREFIX):
+            raise ConfigError(f"Setting {where}.endpoint: there is no endpoint {agent.endpoint!r}.")
+        for tool in agent.allow:
+            if tool not in agent.tools:
+                raise ConfigError(f"Setting {where}.allow: {tool!r} is not among the agent's tools.")
+        for tool in agent.tools:
+            if tool in NEED_A_PERSON:
+                raise ConfigError(f"Setting {where}.tools: {tool!r} needs a person before a page.")
+        for origin in agent.cors_origins:
+            if not re.fullmatch(r"\*|https?://[^/\s]+", origin):
+                raise ConfigError(f"Setting {where}.cors_origins: {origin!r} is no origin like https://example.org.")
 
 
 def _check_mcp(config: Config) -> None:

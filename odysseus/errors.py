@@ -56,6 +56,17 @@ class UnsupportedMedia(OdysseusError):
     status = 415
 
 
+class TooMany(OdysseusError):
+    """A limit of how many at once is reached. `retry_after` is in seconds."""
+
+    status = 429
+    retryable = True
+
+    def __init__(self, message: str, *, retry_after: float) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
 class ShuttingDown(OdysseusError):
     """The server takes no new runs."""
 

@@ -37,6 +37,7 @@ SECTIONS: Mapping[str, Kind] = {
     "[shell]": config.ShellConfig,
     "[web]": config.WebConfig,
     "[images]": config.ImagesConfig,
+    "[agents.name]": config.AgentProfile,
     "[[mcp]]": McpConfig,
     "[[endpoints]]": EndpointConfig,
     "[prices]": Price,
@@ -76,6 +77,7 @@ def test_the_settings_file_names_every_setting(tmp_path: Path) -> None:
     raw = tomllib.loads(uncommented(SETTINGS))
     plain = ("server", "chat", "local", "agent", "shell", "web", "images")
     given = {f"[{name}]": raw[name] for name in plain} | {"[[mcp]]": raw["mcp"][-1]}
+    given["[agents.name]"] = raw["agents"]["another"]
     given |= {"[[endpoints]]": raw["endpoints"][-1], "[prices]": raw["prices"]["my-model"]}
     assert {name: list(values) for name, values in given.items()} == {
         name: list(fields(kind)) for name, kind in SECTIONS.items()

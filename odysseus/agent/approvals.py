@@ -15,7 +15,6 @@ from odysseus.providers.base import ToolCall
 from odysseus.tools.base import Preview, Tool
 
 DIGEST_LENGTH = 16
-SHOWN_LIMIT = 100_000
 
 OPTIONS = (
     {"label": "Approve", "value": "approve", "description": "Run exactly this call, once."},
@@ -80,7 +79,7 @@ def card(sealed: Sealed) -> dict[str, Any]:
         "options": list(OPTIONS),
         "action": {
             "tool": call.name,
-            "content": sealed.content[:SHOWN_LIMIT],
+            "content": sealed.content,
             "digest": sealed.digest,
             "effects": list(sealed.effects),
             "workspace": sealed.workspace,

@@ -34,6 +34,9 @@ FULL_COMMAND_LIMIT = 20_000
 STOPPED = ToolResult("Stopped.", 130)
 WAITING = "Waiting for your approval."
 DENIED = "The user refused this call. Do not try it again in another form: find another way, or ask."
+NOBODY = "Not run: this tool needs a person's approval, and nobody can be asked here. Do without it."
+SHOWN_LIMIT = 100_000
+TOO_LONG = "Not run: it is too long to be shown to the user for approval. Do it in smaller steps."
 CHANGED = "Not run: what it would do has changed since the user was asked. Make the call again."
 
 _OUTPUT_NAME = re.compile(PREFIX + r"[0-9a-f]{16}")
@@ -118,7 +121,9 @@ class CallRunner:
         left = list(calls)
         while left and not self.spent:
             ready: Ready | ToolError = self._judge(left[0])
-            if isinstance(ready, Ready) and ready.need:
+            if isinstance(ready, Ready) and ready.need and self.trust.unattended:
+                ready = ToolError(NOBODY)
+            elif isinstance(ready, Ready) and ready.need:
                 preview = await self._previewed(ready)
                 if isinstance(preview, Preview):
                     await self._ask(ready, preview, left, round_)
@@ -161,7 +166,7 @@ class CallRunner:
         judged = (self._judge(call) for call in calls[: self._limit - self.count if self._limit else None])
         return [
             ready
-            for ready in takewhile(lambda one: isinstance(one, Ready) and not one.need and one.tool.reads_only, judged)
+            for ready in takewhile(lambda one: isinstance(one, Ready) and not one.need and _beside(one.tool), judged)
             if isinstance(ready, Ready)
         ]
 
@@ -223,9 +228,10 @@ class CallRunner:
     async def _previewed(self, ready: Ready) -> Preview | ToolError:
         """What the call will do; the error, where it could not be done anyway."""
         try:
-            return await ready.tool.preview(ready.arguments, self._quiet_context(ready.call))
+            preview = await ready.tool.preview(ready.arguments, self._quiet_context(ready.call))
         except ToolError as error:
             return error
+        return preview if len(preview.content) <= SHOWN_LIMIT else ToolError(TOO_LONG)
 
     def _quiet_context(self, call: ToolCall) -> ToolContext:
         return self._context(call.id, lambda _message, _tail: None)
@@ -295,6 +301,11 @@ class _Progress:
         elapsed = time.monotonic() - self._begun
         self._timer = asyncio.get_running_loop().call_later(PROGRESS_SECONDS, self._tick)
         self._publish([ToolProgressed(self._call.id, self._call.name, message, elapsed, self._round, tail)])
+
+
+def _beside(tool: Tool) -> bool:
+    """Whether it may run at the side of others."""
+    return tool.reads_only and not tool.alone
 
 
 def _canonical(arguments: str) -> str:

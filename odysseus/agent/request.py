@@ -63,6 +63,7 @@ class Request:
         self._before = before
         self._text: list[str] = []
         self._reasoning: list[str] = []
+        self._written: dict[str, list[str]] = {}
 
     async def run(self) -> Said:
         """Stream the answer into `publish`. Raises ProviderError.
@@ -107,10 +108,22 @@ class Request:
                     self.said.finished = chunk
                 case ToolCall():
                     self.said.calls.append(chunk)
+                    self._write(chunk.id, chunk.name, self._unwritten(chunk))
                 case ToolCallFragment(_, id, name, arguments):
-                    self._publish([CallWritten(id, name, arguments, self._round)])
+                    self._write(id, name, arguments)
                 case ProviderState():
                     self.said.state = chunk
+
+    def _write(self, call_id: str, name: str, arguments: str) -> None:
+        self._written.setdefault(call_id, []).append(arguments)
+        self._publish([CallWritten(call_id, name, arguments, self._round)])
+
+    def _unwritten(self, call: ToolCall) -> str:
+        """The part of a finished call's arguments that no fragment has told."""
+        told = "".join(self._written.get(call.id, ()))
+        if not told.strip():
+            return call.arguments
+        return call.arguments[len(told) :] if call.arguments.startswith(told) else ""
 
     def _publish_usage(self) -> None:
         """The provider's figures; else, of an answer that has begun, an estimate."""

@@ -53,11 +53,15 @@ class Toolbox:
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """How far a run is trusted. `granted` by the user for this task; `outside` once others' text has entered it."""
+    """How far a run is trusted. `granted` by the user for this task; `outside` once others' text has entered it.
+
+    `unattended` says that nobody can be asked, so that what would ask is refused.
+    """
 
     granted: bool = False
     outside: bool = False
     ask_after_outside: bool = True
+    unattended: bool = False
 
 
 Need = Literal["policy", "outside", "written"]
@@ -73,9 +77,16 @@ def choose_tools(tools: Sequence[Tool], policies: Mapping[str, Policy], wishes: 
     )
 
 
+def named_tools(tools: Sequence[Tool], names: Sequence[str], allowed: Sequence[str]) -> list[Tool]:
+    """The tools of these names, in their order; the allowed ones act without asking, whatever comes in."""
+    found = {tool.name: tool for tool in tools}
+    chosen = [found[name] for name in names if name in found]
+    return [replace(tool, policy="allow", trusted=True) if tool.name in allowed else tool for tool in chosen]
+
+
 def must_ask(tool: Tool, arguments: Any, call: ToolCall, trust: Trust, seen: Seen) -> Need | None:
     """Why the user has to be asked before this call; None when it may run."""
-    if trust.granted:
+    if trust.granted or tool.trusted:
         return None
     if tool.policy == "ask":
         return "policy"

@@ -28,10 +28,18 @@ SLICE_BYTES = 73_728
 class EventStream(EventSourceResponse):
     """aiohttp-sse's response with a heartbeat that only fills silence, and writes of ready frames."""
 
-    def __init__(self, *, heartbeat: float, send_timeout: float, headers: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        *,
+        heartbeat: float,
+        send_timeout: float,
+        headers: Mapping[str, str],
+        comment: bytes = b": heartbeat %d\n\n",
+    ) -> None:
         super().__init__(headers=headers, allow_all_methods=True, send_timeout=send_timeout, ping_interval=heartbeat)
         del self.headers["Connection"]  # aiohttp knows better which connections stay
         self._heartbeat = heartbeat
+        self._comment = comment
         self._send_seconds = send_timeout
         self._transport: asyncio.Transport | None = None
         self._writer: AbstractStreamWriter | None = None
@@ -98,7 +106,7 @@ class EventStream(EventSourceResponse):
             if time.monotonic() >= (due := self._last_write + self._heartbeat):
                 count += 1
                 with suppress(ConnectionResetError, RuntimeError):
-                    self.write_frames(b": heartbeat %d\n\n" % count)
+                    self.write_frames(self._comment % count if b"%d" in self._comment else self._comment)
                     await self.drain()
                 due = self._last_write + self._heartbeat
 

@@ -73,6 +73,7 @@ class Asker:
         self._candidates = candidates
         self._cooldowns = cooldowns
         self._sleep = sleep
+        self.asked = False
         self._index = 0
         self._settled = False  # for the run: the candidate has answered, and stays
         self._begun = False  # of this request: output has been given
@@ -85,7 +86,7 @@ class Asker:
     async def ask(self, request: ChatRequest) -> AsyncIterator[Sequence[Answer]]:
         """Batches of the candidate that answers; before them what was tried. Raises ProviderError."""
         selected = self.current
-        self._begun = False
+        self.asked, self._begun = True, False
         while True:
             try:
                 async with aclosing(self._ask_patiently(request)) as batches:

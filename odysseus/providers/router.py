@@ -137,6 +137,11 @@ class Router:
             price=price,
         )
 
+    def is_ready(self, endpoint_id: str) -> bool:
+        """Whether an endpoint, empty for the default one, can be asked as far as is known without asking."""
+        entry = self._entries.get(endpoint_id or self._default.endpoint)
+        return entry is not None and entry.provider.state() not in {"missing", "failed"}
+
     def default(self) -> tuple[str, str]:
         """The endpoint and the model that a new session starts with, the model empty while it is not known."""
         return self._default.endpoint, self._default_model(self._default.endpoint)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,8 @@ from odysseus.agent.calls import CallRunner
 from odysseus.agent.loop import Decision, Limits, Task, run_agent
 from odysseus.agent.prompt import agent_prompt, is_outside
 from odysseus.agent.request import Publish
-from odysseus.agent.toolbox import Toolbox, Trust, Wishes, choose_tools
+from odysseus.agent.toolbox import Toolbox, Trust, Wishes, choose_tools, named_tools
+from odysseus.config import AgentProfile
 from odysseus.events import AgentPrepared, ApprovalDecision, ApprovalResolved, Event
 from odysseus.providers.base import ChatRequest, Finished
 from odysseus.providers.fallback import Asker
@@ -37,7 +38,10 @@ class AgentSettings:
 
 @dataclass(frozen=True, slots=True)
 class AgentWish:
-    """What a message asks of an agent beside its text. `decision` answers the sealed call of an earlier run."""
+    """What a message asks of an agent beside its text. `decision` answers the sealed call of an earlier run.
+
+    A `profile` is that of a named agent, which works unattended.
+    """
 
     wishes: Wishes = field(default_factory=Wishes)
     workspace: str = ""
@@ -45,6 +49,7 @@ class AgentWish:
     time_zone: str = ""
     approval_id: str = ""
     decision: ApprovalDecision | None = None
+    profile: AgentProfile | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,7 @@ class Job:
     wish: AgentWish
     asker: Asker
     request: ChatRequest
+    prompt_seconds: float = 0.0
     sealed: Sealed | None = None
 
 
@@ -81,9 +87,17 @@ class AgentDesk:
             more=self._settings.system_prompt,
         )
 
-    def toolbox(self, wishes: Wishes) -> Toolbox:
+    def toolbox(self, wish: AgentWish) -> Toolbox:
         """The tools that a message with these wishes may use now."""
-        return choose_tools(self._tools(), self._settings.policies, wishes)
+        tools = self._tools()
+        if wish.profile:
+            tools = named_tools(tools, wish.profile.tools, wish.profile.allow)
+        return choose_tools(tools, self._settings.policies, wish.wishes)
+
+    def unnamed(self, names: Iterable[str]) -> Sequence[str]:
+        """The names that no tool has now; those of MCP servers come and go and are taken on trust."""
+        known = {tool.name for tool in self._tools()}
+        return [name for name in names if name not in known and "__" not in name]
 
     async def run(self, job: Job, publish: Publish) -> Finished | None:
         """One agent run from its preparation to its end. Raises ProviderError, StoreError."""
@@ -92,17 +106,17 @@ class AgentDesk:
         chosen = wish.workspace or self._settings.workspace
         workspace, rejected = await self.places.open(session_id, chosen, incognito=wish.wishes.incognito)
         placed = time.perf_counter()
-        toolbox = self.toolbox(wish.wishes)
+        toolbox = self.toolbox(wish)
         seconds = {
             "request_setup": round(placed - began, 4),
             "tool_selection": round(time.perf_counter() - placed, 4),
-            "prompt_build": 0.0,
+            "prompt_build": round(job.prompt_seconds, 4),
             "context_trim": 0.0,
         }
         task = Task(
             job.asker,
             replace(job.request, tools=toolbox.specs()),
-            self._settings.limits,
+            self._limits(wish),
             lambda show: self._runner(job, workspace, toolbox, show),
             before=[*_resolved(job), *rejected, AgentPrepared(seconds)],
             decision=Decision(job.sealed, wish.decision) if job.sealed and wish.decision else None,
@@ -117,6 +131,10 @@ class AgentDesk:
     async def close(self) -> None:
         """Remove what incognito chats leave."""
         await self.places.close()
+
+    def _limits(self, wish: AgentWish) -> Limits:
+        limits = self._settings.limits
+        return replace(limits, rounds=wish.profile.max_rounds) if wish.profile else limits
 
     def _runner(self, job: Job, workspace: Workspace, toolbox: Toolbox, publish: Publish) -> CallRunner:
         identity, wish = job.identity, job.wish
@@ -134,7 +152,11 @@ class AgentDesk:
 
         return CallRunner(
             toolbox=toolbox,
-            trust=Trust(outside=outside, ask_after_outside=self._settings.ask_after_outside),
+            trust=Trust(
+                outside=outside,
+                ask_after_outside=self._settings.ask_after_outside,
+                unattended=wish.profile is not None,
+            ),
             publish=publish,
             context=context,
             seal=seal,
@@ -143,11 +165,11 @@ class AgentDesk:
         )
 
 
-def wish_of(sealed: Sealed, decision: ApprovalDecision) -> AgentWish:
-    """The wish of the run that asked, for the run that goes on from the user's decision."""
+def wish_of(sealed: Sealed, decided: AgentWish) -> AgentWish:
+    """The wish of the run that asked, for the run that goes on from what the user has decided."""
     kept = dict(sealed.wishes)
-    beside = {name: kept.pop(name) for name in ("workspace", "approved_plan", "time_zone")}
-    return AgentWish(Wishes(**kept), **beside, approval_id=sealed.approval_id, decision=decision)
+    beside = {name: kept.pop(name) for name in ("workspace", "approved_plan")}
+    return replace(decided, wishes=Wishes(**kept), **beside)
 
 
 def _resolved(job: Job) -> Sequence[Event]:
@@ -162,7 +184,6 @@ def _blank(identity: Identity, wish: AgentWish) -> Sealed:
         **{name: getattr(wish.wishes, name) for name in wish.wishes.__slots__},
         "workspace": wish.workspace,
         "approved_plan": wish.approved_plan,
-        "time_zone": wish.time_zone,
     }
     return Sealed(
         approval_id="",

@@ -18,14 +18,15 @@ from odysseus.store.runs import RunStore
 class StoreRecorder:
     """Commits the record and the answer in one transaction."""
 
-    def __init__(self, store: RunStore, clock: Clock) -> None:
+    def __init__(self, store: RunStore, clock: Clock, message_id: str = "") -> None:
         self._store = store
         self._clock = clock
+        self._message_id = message_id
 
     def answer_id(self, run: Run, ending: Ending) -> str | None:
         """A stopped turn keeps its place even when empty, so that question and answer stay in turn."""
         unanswered = ending.status in {"failed", "interrupted"} and not run.draft.has_output
-        return None if run.discarded or unanswered else new_message_id()
+        return None if run.discarded or unanswered else self._message_id or new_message_id()
 
     async def save(self, run: Run, record: Mapping[str, Any]) -> None:
         if run.discarded:

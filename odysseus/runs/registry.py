@@ -7,6 +7,7 @@ no request and no dialect: who starts a run brings the encoder and says whether 
 from __future__ import annotations
 
 import asyncio
+import time
 import uuid
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
@@ -41,7 +42,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A turn that somebody wants."""
+    """A turn that somebody wants. A `patient` one waits for the session's run in place of stopping it.
+
+    `answer_id` is the id that the answer is stored under, where the caller has given it away already.
+    """
 
     session_id: str
     message: str
@@ -49,7 +53,11 @@ class Ask:
     route: Route
     system_prompt: str = ""
     user_clock: UserClock | None = None
+    temperature: float | None = None
+    max_tokens: int | None = None
     detached: bool = True
+    patient: bool = False
+    answer_id: str = ""
     agent: AgentWish = field(default_factory=AgentWish)
 
     @property
@@ -82,6 +90,7 @@ class RunRegistry:
         self._runs: dict[str, Run] = {}
         self._evictions: dict[str, Timer] = {}
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._queues: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._incognito: dict[str, list[ChatMessage]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closing = False
@@ -110,9 +119,8 @@ class RunRegistry:
 
         Raises ShuttingDown, NotFound, Conflict for an approval, StoreError; then nothing is stored.
         """
-        if self._closing:
-            raise ShuttingDown("The server is shutting down. Send the message again when it is back.")
-        task = self._own(self._start(ask, encode))
+        self._check_open()
+        task = self._own(self._start_patiently(ask, encode) if ask.patient else self._start(ask, encode))
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
@@ -143,6 +151,8 @@ class RunRegistry:
     async def close(self) -> None:
         """Take no more runs, end those that go, and let them store their records."""
         self._closing = True
+        for run in self._runs.values():
+            run.stop("server_shutdown")
         if self._tasks:
             await asyncio.wait(set(self._tasks))
         for run in self._runs.values():
@@ -166,17 +176,33 @@ class RunRegistry:
             lock = self._locks[session_id] = asyncio.Lock()
         return lock
 
+    async def _start_patiently(self, ask: Ask, encode: Encode) -> Run:
+        """One after the other, in the order they came."""
+        async with self._queues.setdefault(ask.session_id, asyncio.Lock()):
+            while (run := self._runs.get(ask.session_id)) and not run.over:
+                await run.finished()
+            self._check_open()
+            return await self._start(ask, encode)
+
+    def _check_open(self) -> None:
+        if self._closing:
+            raise ShuttingDown("The server is shutting down. Send the message again when it is back.")
+
     async def _start(self, ask: Ask, encode: Encode) -> Run:
         async with self._lock(ask.session_id):
             ask, sealed = await self._decided(ask)  # a refused decision leaves a run that goes alone
             await self._retire(ask.session_id, "replaced")
             run_id = uuid.uuid4().hex
+            began = time.perf_counter()
             request = await self._request(ask)
+            seconds = time.perf_counter() - began
             begun = None if ask.incognito else await self._store.begin(_run_start(run_id, ask, sealed))
             self._desk.approvals.forget(ask.session_id)
             run = self._make(_identity(run_id, ask, begun, self._clock.wall()), ask, encode)
             self._runs[ask.session_id] = run
-            run.start(self._work(run.identity, ask, request, sealed), self._recorder(ask))
+            asker = ask.route.asker()
+            job = Job(run.identity, ask.agent, asker, request, seconds, sealed)
+            run.start(self._work(job, ask.mode), self._recorder(ask))
             self._checkpointer.begin()
             return run
 
@@ -185,7 +211,7 @@ class RunRegistry:
         if ask.agent.decision is None:
             return ask, None
         sealed = await self._desk.approvals.pending(ask.agent.approval_id, ask.session_id)
-        return replace(ask, mode="agent", agent=wish_of(sealed, ask.agent.decision)), sealed
+        return replace(ask, mode="agent", agent=wish_of(sealed, ask.agent)), sealed
 
     def _make(self, identity: Identity, ask: Ask, encode: Encode) -> Run:
         def unread() -> None:
@@ -201,19 +227,19 @@ class RunRegistry:
         new = [] if ask.agent.decision else [ChatMessage("user", ask.message)]
         system = self._desk.system_prompt(ask.system_prompt, ask.agent) if ask.mode == "agent" else ask.system_prompt
         prompt = build_prompt(system, [*stored, *unstored, *new], ask.user_clock, self._clock.wall())
-        return ChatRequest(ask.route.first.model, prompt)
+        return ChatRequest(ask.route.first.model, prompt, ask.temperature, ask.max_tokens)
 
-    def _work(self, identity: Identity, ask: Ask, request: ChatRequest, sealed: Sealed | None) -> Work:
-        asker = ask.route.asker()
-
+    def _work(self, job: Job, mode: Mode) -> Work:
         async def turn(publish: Publish) -> Finished | None:
-            if ask.mode == "chat":
-                return await run_chat(asker, request, publish)
-            return await self._desk.run(Job(identity, ask.agent, asker, request, sealed), publish)
+            if mode == "chat":
+                return await run_chat(job.asker, job.request, publish)
+            return await self._desk.run(job, publish)
 
-        def estimate(draft: Draft) -> UsageReport:
-            usage = estimated_usage(request, draft.text, draft.thinking)
-            price = asker.current.price
+        def estimate(draft: Draft) -> UsageReport | None:
+            if not job.asker.asked:
+                return None
+            usage = estimated_usage(job.request, draft.text, draft.thinking)
+            price = job.asker.current.price
             return replace(usage, cost=cost_of(usage, price)) if price else usage
 
         return Work(turn, estimate)
@@ -221,7 +247,7 @@ class RunRegistry:
     def _recorder(self, ask: Ask) -> Recorder:
         if ask.incognito:
             return IncognitoRecorder(self._incognito.setdefault(ask.session_id, []))
-        return StoreRecorder(self._store, self._clock)
+        return StoreRecorder(self._store, self._clock, ask.answer_id)
 
     async def _retire(self, session_id: str, reason: StopReason, *, discard: bool = False) -> None:
         """End the session's run, if it has one, and wait until it is stored."""

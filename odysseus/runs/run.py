@@ -68,10 +68,10 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What a run does, and what it says when no usage was told."""
+    """What a run does, and what it has probably used when no usage was told; None when no model was asked."""
 
     turn: Callable[[Callable[[Sequence[Event]], None]], Awaitable[Finished | None]]
-    estimate: Callable[[Draft], UsageReport]
+    estimate: Callable[[Draft], UsageReport | None]
 
 
 class Run:
@@ -87,6 +87,7 @@ class Run:
         self.detached = detached
         self.discarded = False
         self.ending: Ending | None = None
+        self.record: Mapping[str, Any] = {}
         self._clock = clock
         self._limits = limits
         self._started = clock.monotonic()
@@ -179,9 +180,9 @@ class Run:
         if ending.status in {"failed", "interrupted"} and not self.draft.has_output:
             return events
         produced = self.draft.produced
-        if not produced.usage:
-            produced = replace(produced, usage=[work.estimate(self.draft)])
-            events += produced.usage
+        if not produced.usage and (usage := work.estimate(self.draft)):
+            produced = replace(produced, usage=[usage])
+            events.append(usage)
         return [*events, Metrics(metrics(self.identity, produced, self._timing()))]
 
     async def _record(self, recorder: Recorder, ending: Ending) -> list[Event]:
@@ -192,6 +193,7 @@ class Run:
         except Exception as error:  # noqa: BLE001 - a run always says how it ended
             self.ending = ending = self._lost(error)
             message_id, record = None, self._terminal(ending, None)
+        self.record = record
         saved: list[Event] = [MessageSaved(message_id)] if message_id else []
         return [*saved, RunEnded(self.identity.mode, record), self._last(ending)]
 

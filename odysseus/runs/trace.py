@@ -59,8 +59,10 @@ def metadata_of(steps: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
             key = (step["call_id"], step["round"])
             at = rows[key]["at"] if key in rows else step["at"]
             rows[key] = {**given, "at": at}
-        elif kind in {"notice", "image"}:
-            found[f"{kind}s"].append(given)
+        elif kind == "notice":
+            found["notices"].append(given)
+        elif kind == "image":
+            found["images"].append({key: value for key, value in given.items() if key != "at"})
         elif kind == "note":
             found["transcript"].append(step["entry"])
         else:
@@ -83,13 +85,23 @@ def _end(event: ToolEnded) -> dict[str, Any]:
     return {**fields.pop("extras"), **fields}
 
 
+def _image(event: ImageMade) -> dict[str, Any]:
+    return {
+        "url": event.url,
+        "image_id": event.image_id,
+        "image_prompt": event.prompt,
+        "image_model": event.model,
+        "image_size": event.size,
+    }
+
+
 _STEPS = cast(
     Mapping[type[Event], tuple[str, Callable[[Event], dict[str, Any]]]],
     {
         ToolStarted: ("start", _fields),
         ToolEnded: ("end", _end),
         Noted: ("note", _fields),
-        ImageMade: ("image", _fields),
+        ImageMade: ("image", _image),
         UserAsked: ("ask_user", lambda event: {"value": event.data}),
         PlanUpdated: ("plan", lambda event: {"value": event.plan}),
         ApprovalResolved: ("approval", lambda event: {"value": _fields(event)}),

@@ -193,8 +193,9 @@ async def _finish(db: Connection, record: Mapping[str, Any], answer: Message | N
     )
     await db.execute("DELETE FROM run_pieces WHERE run_id = ?", (record["run_id"],))
     await db.execute(
-        "UPDATE sessions SET total_tokens = total_tokens + ? WHERE id = ?",
-        (record["usage"]["total_tokens"], record["session_id"]),
+        """UPDATE sessions SET total_tokens = total_tokens + ?1,
+                  used_at = CASE WHEN agent != '' THEN ?2 ELSE used_at END WHERE id = ?3""",
+        (record["usage"]["total_tokens"], now, record["session_id"]),
     )
 
 

@@ -22,7 +22,10 @@ CHANGEABLE = ("name", "endpoint_id", "model", "mode", "fallback", "archived", "p
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One conversation. Times are seconds since the epoch; an empty name means that no message has named it yet."""
+    """One conversation. Times are seconds since the epoch; an empty name means that no message has named it yet.
+
+    `agent` is the named agent that it belongs to, empty for the user's own chats.
+    """
 
     id: str
     name: str
@@ -38,6 +41,8 @@ class Session:
     message_count: int
     fallback: tuple[str, ...] = ()
     workspace: str = ""
+    agent: str = ""
+    used_at: float = 0.0
 
 
 _SELECT = """SELECT s.*, (SELECT count(*) FROM messages m WHERE m.session_id = s.id) AS message_count FROM sessions s"""
@@ -76,7 +81,7 @@ class SessionStore:
 
     async def list(self, query: str = "", *, archived: bool = False) -> Sequence[Session]:
         """Pinned ones first, then by last use; `query` looks in names and in messages."""
-        where = "s.archived = ?"
+        where = "s.agent = '' AND s.archived = ?"
         parameters: list[Any] = [int(archived)]
         if query.strip():
             clause, found = match_clause(query)

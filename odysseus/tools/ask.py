@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, UnsetType
@@ -82,15 +83,16 @@ class UiControl(Arguments, frozen=True):
 
 def ask_tools() -> Sequence[Tool]:
     """The tools that speak to the user and the page."""
+    ask = make_tool(
+        "ask_user",
+        "Ask the user a question and wait for the answer. Use it only when you cannot go on without.",
+        AskUser,
+        _ask,
+        ["read"],
+        command=lambda given: one_line(given.question),
+    )
     return (
-        make_tool(
-            "ask_user",
-            "Ask the user a question and wait for the answer. Use it only when you cannot go on without.",
-            AskUser,
-            _ask,
-            ["read"],
-            command=lambda given: one_line(given.question),
-        ),
+        replace(ask, alone=True),  # it ends the turn, so nothing may run at its side
         make_tool(
             "update_plan",
             "Show the user your plan for a task of several steps, and keep it current as steps are done.",

@@ -92,9 +92,12 @@ class Tool:
 
     `parameters` is the JSON schema of its arguments and `parse` checks them (ToolError). `run` may raise ToolError;
     being cancelled it leaves nothing running. `command` is one line for people. `seconds` is its time limit and
-    `output_limit` the most characters of its output. `outside` says that its results hold what others wrote, which is
-    data and no order; `keeps` that it leaves something in the server's own store. `sends` says whether a call with the
-    effect `network` can carry something out of the house.
+    `output_limit` the most characters of its output. `sends` says whether a call with the effect `network` can carry
+    something out of the house.
+
+    `outside`: its results hold what others wrote, which is data and no order. `keeps`: it leaves something in the
+    server's own store. `trusted`: the settings let it act whatever has entered the run. `alone`: nothing runs at its
+    side.
     """
 
     name: str
@@ -111,6 +114,8 @@ class Tool:
     output_limit: int = OUTPUT_LIMIT
     outside: bool = False
     keeps: bool = False
+    trusted: bool = False
+    alone: bool = False
 
     @property
     def reads_only(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import codecs
 import json
 import re
@@ -43,6 +44,28 @@ async def read_fields(request: web.Request) -> dict[str, Any]:
         raise BadRequest("The body cannot be read: check its encoding.") from error
     try:
         return {clean_text(key): _clean(value) for key, value in fields.items() if value is not None}
+    except RecursionError as error:
+        raise BadRequest("The body is nested too deeply.") from error
+
+
+async def read_json(request: web.Request, limit: int) -> dict[str, Any]:
+    """The fields of a JSON body of at most `limit` bytes. Raises BadRequest, TooLarge or UnsupportedMedia."""
+    if request.content_type != JSON_TYPE:
+        raise UnsupportedMedia("Send the body as application/json or multipart/form-data.")
+    data = bytearray()
+    try:
+        async for chunk in request.content.iter_any():
+            data += chunk
+            if len(data) > limit:
+                raise TooLarge(f"The body is larger than the limit of {limit:,} bytes.")
+    except web.RequestPayloadError as error:
+        raise BadRequest("The body cannot be read: check its encoding.") from error
+    return await asyncio.to_thread(_cleaned, bytes(data))
+
+
+def _cleaned(body: bytes) -> dict[str, Any]:
+    try:
+        return {clean_text(key): _clean(value) for key, value in _object(_json(body)).items() if value is not None}
     except RecursionError as error:
         raise BadRequest("The body is nested too deeply.") from error
 
@@ -133,4 +156,6 @@ def _clean(value: Any) -> Any:
         return clean_text(value)
     if isinstance(value, list):
         return [_clean(item) for item in value]
+    if isinstance(value, dict):
+        return {clean_text(key): _clean(item) for key, item in value.items()}
     return value

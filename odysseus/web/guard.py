@@ -9,13 +9,14 @@ from __future__ import annotations
 import hmac
 import ipaddress
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from aiohttp import web
 
 from odysseus.errors import Forbidden, OdysseusError
 from odysseus.web.answers import Handler
+from odysseus.web.cors import ALLOWED, Cors, preflight
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 COOKIE = "odysseus_token"
@@ -48,12 +49,19 @@ class Guard:
     bound: str
     hosts: frozenset[str]
     token: str = ""
+    cors: Cors = field(default_factory=lambda: Cors({}))
 
     @web.middleware
     async def __call__(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Check a request before it is routed anywhere."""
         self.check_host(request.headers.get("Host", ""))
-        check_origin(request)
+        origin = self.cors.allowed(request)
+        if not origin:
+            check_origin(request)
+        else:
+            request[ALLOWED] = origin
+            if request.method == "OPTIONS":
+                return preflight()
         if self.token:
             self.check_token(request)
         return await handler(request)

@@ -7,6 +7,7 @@ import logging
 from aiohttp import web
 
 from odysseus.errors import OdysseusError
+from odysseus.web.agent_problems import agent_problem, speaks_problems
 from odysseus.web.answers import Handler, json_answer
 
 log = logging.getLogger(__name__)
@@ -22,11 +23,11 @@ async def problems(request: web.Request, handler: Handler) -> web.StreamResponse
     except OdysseusError as error:
         if error.status >= 500:
             log.warning("%s %s: %s", request.method, request.path, error.message)
-        return problem(error.message, error.status)
+        return _problem(request, error.message, error.status, error)
     except web.HTTPException as error:
         if error.status < 400:
             raise
-        answer = problem(_WORDS.get(error.status, error.reason), error.status)
+        answer = _problem(request, _WORDS.get(error.status, error.reason), error.status)
         if "Allow" in error.headers:
             answer.headers["Allow"] = error.headers["Allow"]
         return answer
@@ -34,7 +35,14 @@ async def problems(request: web.Request, handler: Handler) -> web.StreamResponse
         raise  # the client is gone: nobody is left to answer
     except Exception:
         log.exception("%s %s met an unexpected error", request.method, request.path)
-        return problem("The server met an error of its own. The log has the details.", 500)
+        return _problem(request, "The server met an error of its own. The log has the details.", 500)
+
+
+def _problem(request: web.Request, message: str, status: int, error: OdysseusError | None = None) -> web.Response:
+    """An error in the form of the dialect that is spoken at this address."""
+    if speaks_problems(request.path):
+        return agent_problem(request.path, message, status, error)
+    return problem(message, status)
 
 
 def problem(message: str, status: int) -> web.Response:

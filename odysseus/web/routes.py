@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from odysseus.web import chat, endpoints, messages, models, pages, sessions, tools, undo, uploads
+from odysseus.web import agents, chat, endpoints, messages, models, pages, sessions, tools, undo, uploads
+from odysseus.web.openapi import pages as description
 
 
 def routes() -> list[web.RouteDef]:
@@ -12,7 +13,16 @@ def routes() -> list[web.RouteDef]:
     return [
         web.get("/", pages.index),
         web.get("/static/{path:.+}", pages.static_file),
+        web.get("/docs", description.docs),
+        web.get("/openapi.json", description.openapi),
         web.get("/api/health", pages.health),
+        web.post("/agent/{agent_name}/chat", agents.chat),
+        web.post("/agent/{agent_name}/chat/stream", agents.stream),
+        web.delete("/sessions/{session_id}", agents.end_session),
+        web.get("/health", agents.health),
+        web.get("/health/agent", agents.health),
+        web.get("/health/agent/{agent_name}", agents.agent_health),
+        web.get("/ready", agents.ready),
         web.post("/api/chat_stream", chat.send),
         web.get("/api/chat/resume/{session}", chat.resume, allow_head=False),
         web.get("/api/chat/stream_status/{session}", chat.status),

@@ -13,6 +13,7 @@ from odysseus.models.installer import Installer
 from odysseus.providers.router import Router
 from odysseus.runs.agent_work import AgentDesk
 from odysseus.runs.registry import RunRegistry
+from odysseus.store.agent_sessions import AgentSessionStore
 from odysseus.store.approvals import ApprovalStore
 from odysseus.store.changes import ChangeStore
 from odysseus.store.db import Database
@@ -33,6 +34,7 @@ class Services:
     sessions: SessionStore
     messages: MessageStore
     endpoints: EndpointStore
+    agent_sessions: AgentSessionStore
     approvals: ApprovalStore
     changes: ChangeStore
     uploads: UploadStore

@@ -28,7 +28,9 @@ class NewSession(Struct, frozen=True):
     name: Annotated[Name, Meta(description="Its name; without one it is named after the first message")] = ""
     model: Annotated[str, Meta(description="The model to ask; absent: the default")] = ""
     endpoint_id: Annotated[str, Meta(description="The endpoint to ask; absent: the default")] = ""
-    mode: Annotated[Literal["chat", "agent"] | None, Meta(description="Its mode; absent: the one of the settings")] = None
+    mode: Annotated[Literal["chat", "agent"] | None, Meta(description="Its mode; absent: the one of the settings")] = (
+        None
+    )
 
 
 class SessionChange(Struct, frozen=True):
@@ -172,7 +174,7 @@ def as_json(session: Session, messages: list[Message] | Any) -> str:
                 "id": message.id,
                 "role": message.role,
                 "content": message.content,
-                "metadata": message.metadata,
+                "metadata": {key: value for key, value in message.metadata.items() if key != "transcript"},
                 "created_at": iso(message.created_at),
             }
             for message in messages

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from odysseus.agent.toolbox import Wishes
+from odysseus.runs.agent_work import AgentWish
 from odysseus.web.answers import json_answer
 from odysseus.web.services import services
 
 
 async def list_all(request: web.Request) -> web.StreamResponse:
     """GET /api/tools"""
-    box = services(request).desk.toolbox(Wishes())
+    box = services(request).desk.toolbox(AgentWish())
     return json_answer(
         {
             "tools": [
