@@ -83,9 +83,8 @@ class LocalProvider:
                 if calls:
                     yield [*calls, *reading.last(calling=True)]
                     return
-            if request.tools:
-                request = answer_request(request, engine.settings.n_ctx)
-            async with aclosing(self._generate(engine, request, reading)) as batches:
+            answering = answer_request(request, engine.settings.n_ctx)
+            async with aclosing(self._generate(engine, answering, reading)) as batches:
                 async for chunks in batches:
                     yield chunks
             yield reading.last()

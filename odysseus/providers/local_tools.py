@@ -108,25 +108,23 @@ def answer_request(request: ChatRequest, room: int) -> ChatRequest:
     for message in request.messages:
         if message.role == "tool":
             results.append(f"{names.get(message.tool_call_id, 'tool')} gave:\n{_cut(message.content, share)}")
-        elif message.role == "user":
-            messages += _with_results(asked, results)
-            asked, results = message, []
-        elif message.role == "system":
-            messages.append(message)
         elif not message.tool_calls:
-            messages += [*_with_results(asked, results), message]
-            asked, results = None, []
+            messages += _with_results(asked, results)
+            asked, results = message if message.role == "user" else None, []
+            messages += [] if asked else [message]
     messages += _with_results(asked, results)
     return replace(request, messages=tuple(messages), tools=())
 
 
 def _with_results(asked: ChatMessage | None, results: Sequence[str]) -> list[ChatMessage]:
-    if asked is None:
-        return []
-    if not results:
-        return [asked]
-    words = "\n\n".join([asked.content, "The results:", *results, f"Answer from all of these results: {asked.content}"])
-    return [replace(asked, content=words)]
+    """The question with what was found for it. With several results it stands last, or all but the first are missed."""
+    if asked is None or not results:
+        return [asked] if asked else []
+    if len(results) == 1:
+        parts = [asked.content, "This was looked up for you:", *results, "Answer with it."]
+    else:
+        parts = ["This was looked up:", *results, "Use all of it to answer:", asked.content]
+    return [replace(asked, content="\n\n".join(parts))]
 
 
 _ANSWER_SCHEMA = {"type": "object", "properties": {"tool": {"const": "answer"}}, "required": ["tool"]}

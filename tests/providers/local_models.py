@@ -18,11 +18,14 @@ from odysseus.providers.local import LocalProvider
 GUARD_SECONDS = 60.0
 
 
-def real_model() -> Path:
-    """The smallest installed model; without one the test is skipped, or fails when everything is required."""
+def real_model(least: int = 0) -> Path:
+    """The smallest installed model of at least so many bytes.
+
+    Without one the test is skipped, or fails when everything is required.
+    """
     default = Path(__file__).parents[2] / "data" / "models"
     folder = Path(os.environ.get("ODYSSEUS_TEST_MODELS") or default)
-    here = catalogue.installed(folder)
+    here = [model for model in catalogue.installed(folder) if model.size >= least]
     if here:
         return min(here, key=lambda model: model.size).path.resolve()
     reason = "no embedded model is installed; run `python server.py model install` or set ODYSSEUS_TEST_MODELS"

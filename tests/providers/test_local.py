@@ -20,6 +20,7 @@ from odysseus.errors import ProviderError
 from odysseus.events import UsageReport
 from odysseus.providers.base import AnsweredBy, Finished, ModelListing
 from odysseus.providers.local import LocalProvider
+from odysseus.providers.local_tools import LEAST_BYTES
 
 pytestmark = pytest.mark.model
 
@@ -97,7 +98,8 @@ async def test_it_is_idle_then_loading_then_ready_and_the_loop_goes_on(provider:
 
 
 async def test_the_listing_has_the_configured_model_first_and_its_window(provider: LocalProvider) -> None:
-    expected = [ModelListing(name, 2048, tools=False, vision=False) for name in ("one", "two")]
+    able = real_model().stat().st_size >= LEAST_BYTES
+    expected = [ModelListing(name, 2048, tools=able, vision=False) for name in ("one", "two")]
     assert await provider.models() == expected
 
 
