@@ -45,7 +45,8 @@ export function createApproval(onDecide) {
   const left = h("p", { class: "quiet numbers left" });
   const end = h("p", { class: "card-end", role: "status" });
   const head = h("p", { class: "card-head" }, icon("shield"), question);
-  const node = h("section", { class: "card approval", tabindex: -1, role: "group", "aria-label": "Approval" }, head, description, action, facts, actions, left, end);
+  const what = h("details", { class: "what", open: true }, h("summary", {}, "What was asked"), h("div", { class: "what-body" }, description, action, facts));
+  const node = h("section", { class: "card approval", tabindex: -1, role: "group", "aria-label": "Approval" }, head, what, actions, left, end);
   let drawn = "";
   let timer = 0;
   /** @type {Ask | null} */
@@ -66,6 +67,7 @@ export function createApproval(onDecide) {
     if (!ask) return;
     const hadFocus = actions.contains(document.activeElement);
     const open = ask.state === "pending";
+    if (open || node.dataset.state !== ask.state) what.open = open; // what is decided is folded, once
     node.dataset.state = ask.state;
     actions.hidden = left.hidden = !open;
     setText(end, open ? "" : ask.problem || (ENDS[ask.state] ?? "This is no longer waiting."));
