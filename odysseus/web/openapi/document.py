@@ -11,9 +11,8 @@ import orjson
 
 from odysseus import __version__
 from odysseus.web.guard import COOKIE
-from odysseus.web.openapi.frames import UNIONS, UNNAMED
-from odysseus.web.openapi.operation import FORMS, JSON, Answer, Body, Operation, Parameter, Problems
-from odysseus.web.openapi.operations import OPERATIONS, TAGS
+from odysseus.web.openapi.operation import JSON, Answer, Body, Operation, Parameter, Problems
+from odysseus.web.openapi.operations import OPERATIONS, TAGS, UNIONS, UNNAMED
 from odysseus.web.openapi.run_shapes import REF
 
 Json = dict[str, Any]
@@ -104,7 +103,7 @@ def _kinds(operations: Iterable[Operation]) -> Iterable[Any]:
         yield from (parameter.kind for parameter in operation.parameters)
         yield operation.problems.kind
         if operation.body:
-            yield operation.body.kind
+            yield from (kind for kind in (operation.body.kind, operation.body.form) if kind)
         for answer in operation.answers.values():
             yield from answer.content.values()
             yield str
@@ -142,8 +141,11 @@ def _parameter(parameter: Parameter, schemas: Schemas) -> Json:
 def _body(body: Body, schemas: Schemas) -> Json:
     content: Json = {}
     for media in body.media:
-        as_form = media in FORMS and media != JSON
-        content[media] = {"schema": schemas.of_form(body.kind) if as_form else schemas.of(body.kind)}
+        if media == JSON or body.form:
+            schema = schemas.of(body.kind if media == JSON else body.form)
+        else:
+            schema = schemas.of_form(body.kind)
+        content[media] = {"schema": schema}
     if body.example is not None:
         content[JSON]["example"] = dict(body.example)
     return {"required": body.required, "content": content}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -26,7 +25,6 @@ from odysseus.web.openapi.agent_frames import (
     WorkspaceRejectedFrame,
 )
 from odysseus.web.openapi.run_shapes import (
-    ApprovalCard,
     Chosen,
     Cost,
     EndpointId,
@@ -34,7 +32,6 @@ from odysseus.web.openapi.run_shapes import (
     Filled,
     Known,
     Model,
-    Question,
     Rate,
     Seconds,
     Source,
@@ -228,7 +225,3 @@ ChatFrame = Annotated[
     one_of("Delta", "ChatEvent", "StreamError"),
     Meta(description="The data of one frame. The last of a good stream is `[DONE]`, which is not JSON"),
 ]
-UNIONS: Mapping[str, Any] = {"ChatEvent": TypedFrame, "ChatFrame": ChatFrame}
-"""Components that have no class of their own."""
-UNNAMED: Sequence[Any] = (Delta, StreamError, Question, ApprovalCard)
-"""Types that are only named in `one_of`."""

@@ -33,10 +33,11 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """What is sent. `media` are the content types that mean the same."""
+    """What is sent. `media` are the content types that mean the same; `form` is the type of forms, where it differs."""
 
     kind: Any
     media: Sequence[str] = FORMS
+    form: Any = None
     required: bool = True
     example: Mapping[str, Any] | None = None
 

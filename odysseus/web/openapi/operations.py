@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
+from odysseus.web.openapi.agent_calls import CALLS
+from odysseus.web.openapi.agent_types import EVENT_TYPES, AgentEvent
 from odysseus.web.openapi.chat_calls import CHAT, MESSAGES, SESSIONS
+from odysseus.web.openapi.frames import ChatFrame, Delta, StreamError, TypedFrame
 from odysseus.web.openapi.operation import Operation
+from odysseus.web.openapi.run_shapes import ApprovalCard, Question
 from odysseus.web.openapi.server_calls import ENDPOINTS, MODELS, SERVER
 
 TAGS: Mapping[str, str] = {
@@ -14,6 +19,12 @@ TAGS: Mapping[str, str] = {
     "Messages": "What was said, and files",
     "Models": "What can be asked, and what an agent can do",
     "Endpoints": "Where models are asked",
+    "Agents": "Agents of the settings, for other programs",
     "Server": "The page and the server itself",
 }
-OPERATIONS: Sequence[Operation] = (*CHAT, *SESSIONS, *MESSAGES, *MODELS, *ENDPOINTS, *SERVER)
+OPERATIONS: Sequence[Operation] = (*CHAT, *SESSIONS, *MESSAGES, *MODELS, *ENDPOINTS, *CALLS, *SERVER)
+
+UNIONS: Mapping[str, Any] = {"ChatEvent": TypedFrame, "ChatFrame": ChatFrame, "AgentEvent": AgentEvent}
+"""Components that have no class of their own."""
+UNNAMED: Sequence[Any] = (Delta, StreamError, Question, ApprovalCard, *EVENT_TYPES)
+"""Types that only those name."""
