@@ -47,18 +47,18 @@ FILE_TYPES = frozenset(
 class FileBody(Struct, frozen=True, kw_only=True):
     """A file in a JSON body: its bytes as base64."""
 
-    content: str
-    mime_type: str
-    filename: str = ""
+    content: Annotated[str, Meta(description="Its bytes as base64")]
+    mime_type: Annotated[str, Meta(description="Its content type")]
+    filename: Annotated[str, Meta(description="Its name, as the model is told")] = ""
 
 
 class AgentBody(Struct, frozen=True, kw_only=True):
     """The fields of a call; unknown ones are ignored."""
 
-    message: Annotated[str, Meta(max_length=MESSAGE_LIMIT)]
-    session_id: str = ""
-    include_reasoning: bool = False
-    files: Annotated[tuple[FileBody, ...], Meta(max_length=MOST_FILES)] = ()
+    message: Annotated[str, Meta(max_length=MESSAGE_LIMIT, description="The user's text, not empty")]
+    session_id: Annotated[str, Meta(description="The session to go on with; absent: a new one")] = ""
+    include_reasoning: Annotated[bool, Meta(description="Whether the stream tells the reasoning")] = False
+    files: Annotated[tuple[FileBody, ...], Meta(max_length=MOST_FILES, description="Put to the model by name")] = ()
 
 
 @dataclass(frozen=True, slots=True)
