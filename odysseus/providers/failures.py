@@ -82,7 +82,7 @@ def reported_error(error: Any, secrets: Iterable[str] = ()) -> ProviderError:
 def find_message(body: Any, depth: int = 0) -> str | None:
     """The sentence in an error body: `error.message`, `detail` or `message`, a few levels deep."""
     if isinstance(body, str):
-        return body
+        return _inner(body, depth)
     if depth > _MAX_DEPTH:
         return None
     if isinstance(body, list):
@@ -93,6 +93,16 @@ def find_message(body: Any, depth: int = 0) -> str | None:
         return _detail(body)
     found = (find_message(body.get(name), depth + 1) for name in ("error", "message", "detail", "errors"))
     return next(filter(None, found), None)
+
+
+def _inner(words: str, depth: int) -> str:
+    """The sentence in words that may be the JSON of another server's error."""
+    if depth > _MAX_DEPTH or not words.lstrip().startswith(("{", "[")):
+        return words
+    try:
+        return find_message(orjson.loads(words), depth + 1) or words
+    except orjson.JSONDecodeError:
+        return words
 
 
 def clean_message(text: str, secrets: Iterable[str] = ()) -> str:

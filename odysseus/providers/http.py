@@ -23,6 +23,7 @@ from odysseus.errors import ConfigError, ProviderError
 from odysseus.providers.address import SafeResolver, is_forbidden_host
 from odysseus.providers.base import Chunk
 from odysseus.providers.failures import retry_seconds, status_error
+from odysseus.providers.network import network_error
 from odysseus.providers.wire import MAX_RECORD_BYTES, Decoder, Record, SseDecoder
 
 # Below the idle limit of common servers (5 s), so that a request never meets a connection that is just being closed.
@@ -285,24 +286,6 @@ def _reuse_trace() -> aiohttp.TraceConfig:
     trace = aiohttp.TraceConfig()
     trace.on_connection_reuseconn.append(reused)
     return trace
-
-
-_CLOSED = "The endpoint closed the connection before it answered."
-_NETWORK_WORDS: tuple[tuple[type[aiohttp.ClientError], str], ...] = (
-    (aiohttp.InvalidURL, "The endpoint's base URL is not valid."),
-    (aiohttp.ClientConnectorDNSError, "The endpoint's host name was not found. Check its base URL and the network."),
-    (aiohttp.ClientSSLError, "No secure connection to the endpoint: its certificate or its TLS is not accepted."),
-    (aiohttp.ConnectionTimeoutError, "The endpoint did not take the connection in time. Check that it can be reached."),
-    (aiohttp.ClientConnectorError, "The endpoint cannot be reached. Check that it runs, and its base URL."),
-    (aiohttp.ClientResponseError, "The endpoint did not answer in HTTP. Check its base URL."),
-)
-
-
-def network_error(error: aiohttp.ClientError) -> ProviderError:
-    """Why there is no connection, in plain words and without the address."""
-    words = next((words for kind, words in _NETWORK_WORDS if isinstance(error, kind)), _CLOSED)
-    unreachable = isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError)
-    return ProviderError(words, retryable=not isinstance(error, aiohttp.InvalidURL), unreachable=unreachable)
 
 
 def _silent() -> ProviderError:

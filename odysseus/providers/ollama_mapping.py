@@ -9,7 +9,6 @@ import base64
 import math
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -172,11 +171,7 @@ class OllamaAnswer:
 
 
 def _error(record: Mapping[str, Any]) -> ProviderError:
-    """The words may be the JSON of another server's error."""
-    words = find_message(record) or ""
-    with suppress(orjson.JSONDecodeError):  # then they are just words
-        words = find_message(orjson.loads(words)) or words
-    return reported_error({**record, "error": None, "message": words})
+    return reported_error({**record, "error": None, "message": find_message(record) or ""})
 
 
 def to_facts(body: Any) -> ModelFacts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import Any
 
@@ -69,6 +70,14 @@ def test_the_code_of_a_reported_error_is_its_status_when_it_is_one(error: Any, s
 @pytest.mark.parametrize("error", [{}, [], None, 7, {"message": None}, {"message": ""}])
 def test_an_error_without_words_still_has_a_sentence(error: Any) -> None:
     assert reported_error(error).message == "The endpoint reported an error without a message."
+
+
+def test_an_error_inside_a_string_is_read_out() -> None:
+    inner = {"error": {"message": "the model is too large", "code": 500}}
+    for told in (json.dumps(inner), json.dumps({"error": json.dumps(inner)})):
+        body = json.dumps({"error": told}).encode()
+        assert status_error(500, body).message == "HTTP 500: the model is too large"
+    assert status_error(400, b'{"error":"{not JSON"}').message == "HTTP 400: {not JSON"
 
 
 @pytest.mark.parametrize("wrap", [b'{"error":%b}', b"[%b]", b'{"detail":[%b]}'])
