@@ -78,8 +78,10 @@ async def first_call(provider: LocalProvider, words: str) -> Wanted:
     """The call that the model makes for these words, its arguments without blanks. An answer is not waited for."""
     async with aclosing(provider.stream(asking(ChatMessage("user", words)))) as stream:
         async for batch in stream:
-            call = next((chunk for chunk in batch if isinstance(chunk, ToolCall)), None)
-            return call and (call.name, {k: "".join(str(v).split()) for k, v in json.loads(call.arguments).items()})
+            for call in batch:
+                if isinstance(call, ToolCall):
+                    given = json.loads(call.arguments)
+                    return call.name, {name: "".join(str(value).split()) for name, value in given.items()}
     return None
 
 
@@ -110,8 +112,9 @@ async def work(provider: LocalProvider, words: str) -> tuple[list[str], str]:
             return made, text(chunks)
         messages.append(ChatMessage("assistant", "", tool_calls=tuple(calls)))
         for call in calls:
-            made.append(f"{call.name} {json.dumps(json.loads(call.arguments))}")
-            given = WORK.get(call.name, lambda _: "Done.")(json.loads(call.arguments))
+            arguments = json.loads(call.arguments)
+            made.append(f"{call.name} {json.dumps(arguments)}")
+            given = WORK[call.name](arguments) if call.name in WORK else "Done."
             messages.append(ChatMessage("tool", given, tool_call_id=call.id))
     return made, ""
 
