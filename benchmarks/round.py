@@ -16,7 +16,7 @@ from benchmarks.plan import Plan
 from benchmarks.processes import Program, bare, model, odysseus
 from benchmarks.report import Figure, high, middle
 
-ROUNDS = 400
+ROUNDS = 300
 RUNS = 3
 PART = 50
 SETTINGS = "[agent]\nmax_rounds = 1000\n"
