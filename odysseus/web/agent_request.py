@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from aiohttp import BodyPartReader, web
+from aiohttp.http_exceptions import HttpProcessingError
 from msgspec import Meta, Struct
 from ulid import ULID
 
@@ -167,7 +168,7 @@ class _Parts:
                 if not isinstance(part, BodyPartReader):
                     raise BadRequest("The form holds a form, which is not read here.")
                 await self._take(part)
-        except (ValueError, AssertionError) as error:
+        except (ValueError, AssertionError, HttpProcessingError) as error:
             raise BadRequest("The form cannot be read: check its encoding and its boundary.") from error
         return self._fields, self._files
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from odysseus.web.agent_request import AgentBody
-from odysseus.web.openapi.agent_types import AgentAnswer, AgentForm, AgentHealth, AgentProblem, Ready
+from odysseus.web.openapi.agent_types import AgentAnswer, AgentForm, AgentHealth, AgentProblem, AgentStreamEvent, Ready
 from odysseus.web.openapi.operation import EVENTS, JSON, MULTIPART, Answer, Body, Operation, Parameter, Problems
 
 PROBLEM_JSON = "application/problem+json"
@@ -54,9 +54,7 @@ CALLS: Sequence[Operation] = (
         parameters=(NAME,),
         body=MESSAGE,
         answers={
-            200: Answer(
-                "Server-sent events. The schema is that of one event's data.", {EVENTS: "AgentEvent"}, SESSION_ID
-            )
+            200: Answer("Server-sent events. The schema is that of one event.", {EVENTS: AgentStreamEvent}, SESSION_ID)
         },
         errors=(404, 429, 507),
         problems=AGENTS,

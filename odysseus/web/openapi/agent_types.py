@@ -8,10 +8,20 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from odysseus.web.agent_request import MESSAGE_LIMIT, MOST_FILES
 from odysseus.web.openapi.operation import Binary
-from odysseus.web.openapi.run_shapes import one_of
+from odysseus.web.openapi.run_shapes import json_of, one_of
 
 Ulid = Annotated[str, Meta(description="A ULID", examples=["01ARZ3NDEKTSV4RRFFQ69G5FAV"])]
 MessageId = Annotated[str, Meta(description="The answer's ULID")]
+EventName = Literal[
+    "stream_start",
+    "message_delta",
+    "reasoning_delta",
+    "tool_call_start",
+    "tool_call_args",
+    "tool_call_end",
+    "stream_end",
+    "error",
+]
 AgentCallId = Annotated[str, Meta(description="Which call")]
 
 
@@ -143,5 +153,12 @@ EVENT_TYPES = (StreamStart, MessageDelta, ToolCallStart, ToolCallArgs, ToolCallE
 AgentEvent = Annotated[
     Any,
     one_of(*(kind.__name__ for kind in EVENT_TYPES)),
-    Meta(description="The data of one event; the line `event:` tells which"),
+    Meta(description="The data of an event; its name tells which"),
 ]
+
+
+class AgentStreamEvent(Struct, kw_only=True):
+    """An event of the stream. A stream has comments too: `: keepalive` comes in every long silence."""
+
+    event: Annotated[EventName, Meta(description="What it is")]
+    data: Annotated[str, json_of("AgentEvent"), Meta(description="One line of JSON")]

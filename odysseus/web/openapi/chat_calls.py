@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from odysseus.web import chat, messages, sessions
 from odysseus.web.openapi import answers
+from odysseus.web.openapi.frames import ChatStreamEvent
 from odysseus.web.openapi.operation import CHANGES, EVENTS, JSON, Answer, Body, Operation, Parameter, of_file, said
 
 
@@ -32,8 +33,8 @@ TZ_OFFSET = Parameter(
 TZ_NAME = Parameter("X-Tz-Name", "header", "The user's zone", example="Europe/Berlin")
 
 STREAM = Answer(
-    "Server-sent events. The schema is that of one frame's data; `: heartbeat N` comments come between.",
-    {EVENTS: "ChatFrame"},
+    "Server-sent events. The schema is that of one event.",
+    {EVENTS: ChatStreamEvent},
     {"X-Odysseus-Run-Id": "The run, for resume and stop; a compare run has none"},
 )
 

@@ -62,8 +62,7 @@ class Schemas:
     """The schemas of all types that operations name; `of` gives that of one type, by reference where it has a name."""
 
     def __init__(self, operations: Sequence[Operation]) -> None:
-        kinds = [kind for kind in _kinds(operations) if not isinstance(kind, str)]
-        self._kinds = [*dict.fromkeys(kinds), *UNIONS.values(), *UNNAMED]
+        self._kinds = [*dict.fromkeys(_kinds(operations)), *UNIONS.values(), *UNNAMED]
         found, components = msgspec.json.schema_components(self._kinds, ref_template=REF)
         self._found = list(found)
         self.components: Json = orjson.loads(orjson.dumps(dict(sorted(components.items()))))

@@ -40,6 +40,7 @@ from odysseus.web.openapi.run_shapes import (
     Tokens,
     Window,
     Words,
+    json_of,
     one_of,
 )
 
@@ -223,5 +224,15 @@ TypedFrame = (
 ChatFrame = Annotated[
     Any,
     one_of("Delta", "ChatEvent", "StreamError"),
-    Meta(description="The data of one frame. The last of a good stream is `[DONE]`, which is not JSON"),
+    Meta(description="The data of a frame"),
 ]
+
+
+class ChatStreamEvent(Struct, kw_only=True):
+    """An event of the stream. A stream has comments too: `: heartbeat N` comes in every long silence."""
+
+    event: Annotated[Literal["message", "error"], Meta(description="`error` is the last of a run that failed")] = (
+        "message"
+    )
+    id: Annotated[str | UnsetType, Meta(description="The frame's number; only when it is asked for")] = UNSET
+    data: Annotated[str, json_of("ChatFrame", "[DONE]"), Meta(description="One line of JSON; `[DONE]` at a good end")]

@@ -20,6 +20,16 @@ def one_of(*kinds: str) -> Meta:
     return Meta(extra_json_schema={"anyOf": [{"$ref": REF.format(name=kind)} for kind in kinds]})
 
 
+def json_of(kind: str, *others: str) -> Meta:
+    """JSON of a component, in a string, or one of the other strings."""
+    content = {
+        "type": "string",
+        "contentMediaType": "application/json",
+        "contentSchema": {"$ref": REF.format(name=kind)},
+    }
+    return Meta(extra_json_schema={"anyOf": [content, {"enum": list(others)}]} if others else content)
+
+
 Model = Annotated[str, Meta(description="The model, by the provider's own word where it told one")]
 Chosen = Annotated[str, Meta(description="The model that was chosen")]
 EndpointId = Annotated[str, Meta(description="The endpoint's id")]
