@@ -284,7 +284,7 @@ class _Progress:
         self._publish = publish
         self._call = call
         self._round = round_
-        self._said = ("Running", "")
+        self._said = ("", "")
         self._begun = time.monotonic()
         self._timer = asyncio.get_running_loop().call_later(PROGRESS_SECONDS, self._tick)
 

@@ -38,8 +38,10 @@ def agent_fields(event: Event) -> Mapping[str, Any]:
 
 
 def shown_command(command: str) -> str:
-    """At most 240 characters of a command, for display."""
-    return command if len(command) <= COMMAND_LIMIT else command[: COMMAND_LIMIT - 1] + "…"
+    """The first line of a command, at most 240 characters, for display."""
+    lines = [line.strip() for line in command.splitlines() if line.strip()]
+    shown = f"{lines[0]} …" if len(lines) > 1 else "".join(lines)
+    return shown if len(shown) <= COMMAND_LIMIT else shown[: COMMAND_LIMIT - 1] + "…"
 
 
 def _slots(event: Any) -> Mapping[str, Any]:

@@ -94,6 +94,15 @@ class ChangeStore:
         status = run["status"]
         return RunChanges(changes, bool(rows) and not open_rows, status == "running", status == "interrupted")
 
+    async def undone_runs(self, session_id: str) -> frozenset[str]:
+        """The runs of a session whose steps were taken back."""
+        rows = await self._db.read(
+            """SELECT DISTINCT c.run_id FROM file_changes c JOIN runs r ON r.run_id = c.run_id
+               WHERE r.session_id = ? AND c.undone_at IS NOT NULL""",
+            (session_id,),
+        )
+        return frozenset(row[0] for row in rows)
+
     async def mark_undone(self, run_id: str) -> None:
         """The run's steps were taken back; what the files held is not needed any more."""
         now = self._clock.wall()

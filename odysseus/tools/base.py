@@ -91,7 +91,7 @@ class Tool:
     """A tool that can be offered.
 
     `parameters` is the JSON schema of its arguments and `parse` checks them (ToolError). `run` may raise ToolError;
-    being cancelled it leaves nothing running. `command` is one line for people. `seconds` is its time limit and
+    being cancelled it leaves nothing running. `command` says for people what is called. `seconds` is its time limit and
     `output_limit` the most characters of its output. `sends` says whether a call with the effect `network` can carry
     something out of the house.
 

@@ -23,7 +23,6 @@ from odysseus.tools.base import (
     ToolError,
     ToolResult,
     make_tool,
-    one_line,
 )
 from odysseus.tools.environment import is_secret
 from odysseus.tools.output import Capture
@@ -86,7 +85,7 @@ def _tool(name: str, description: str, arguments: type[G], runner: _Runner) -> T
         arguments,
         runner.run,
         ("execute", "write", "network"),
-        command=lambda given: next(map(one_line, filter(str.strip, _text(given).splitlines())), ""),
+        command=_text,
         preview=runner.preview,
         policy="ask",
         seconds=runner.config.seconds + SETTLE_SECONDS,

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import aiohttp
@@ -22,7 +23,7 @@ from odysseus.config import WebConfig
 from odysseus.text import clean_text
 from odysseus.tools.base import Arguments, Tool, ToolContext, ToolError, ToolResult, make_tool, one_line
 from odysseus.tools.web_client import USER_AGENT, open_session, read_body
-from odysseus.tools.web_worker import WorkerError, ask_worker
+from odysseus.worker import WorkerError, ask_worker
 
 TimeRange = Literal["", "day", "week", "month", "year"]
 
@@ -34,6 +35,7 @@ SNIPPET_LIMIT = 500
 URL_LIMIT = 2048
 _LIBRARY_SECONDS = 10
 _WORKER_SECONDS = 30.0
+_SCRIPT = Path(__file__).with_name("search_worker.py")
 _DUCKDUCKGO = {
     "missing": "Web search is not set up. Set [web] searxng_url, or put a key of Brave in its environment variable, "
     "or install DuckDuckGo's library: pip install 'odysseus[search]'.",
@@ -163,7 +165,7 @@ async def _brave(config: WebConfig, query: str, time_range: str, brave_url: str)
 async def _duckduckgo(query: str, time_range: str, count: int) -> Iterable[SearchResult]:
     asked = {"query": query, "timelimit": time_range[:1] or None, "max_results": count, "seconds": _LIBRARY_SECONDS}
     try:
-        answer = await ask_worker("search_worker.py", asked, b"", _WORKER_SECONDS)
+        answer = await ask_worker(_SCRIPT, asked, b"", _WORKER_SECONDS, ("DDGS_PROXY",))
     except WorkerError as error:
         raise ToolError(_DUCKDUCKGO["network"]) from error
     if failed := answer.get("failed"):

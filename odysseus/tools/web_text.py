@@ -9,13 +9,15 @@ import asyncio
 import codecs
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from odysseus.text import clean_text
 from odysseus.tools.base import ToolError, one_line
-from odysseus.tools.web_worker import WorkerError, ask_worker
+from odysseus.worker import WorkerError, ask_worker
 
 READING_SECONDS = 15.0
+_SCRIPT = Path(__file__).with_name("page_worker.py")
 _SNIFFED = 4096
 
 _HTML = frozenset({"text/html", "application/xhtml+xml"})
@@ -98,7 +100,7 @@ def decode(body: bytes, declared: str = "") -> str:
 async def read_html(html: str, url: str) -> Page:
     """The content of a page, read by a process of its own, which ends with this call. Raises ToolError."""
     try:
-        answer = await ask_worker("page_worker.py", {"url": url}, html.encode("utf-8", "replace"), READING_SECONDS)
+        answer = await ask_worker(_SCRIPT, {"url": url}, html.encode("utf-8", "replace"), READING_SECONDS)
     except (TimeoutError, WorkerError) as error:
         raise ToolError("The page is too large or too tangled to be read.") from error
     if "missing" in answer:

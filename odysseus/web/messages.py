@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any
 
@@ -11,6 +12,7 @@ from aiohttp import web
 from msgspec import Meta, Struct
 
 from odysseus.clock import iso
+from odysseus.dialects.agent_frames import shown_command
 from odysseus.errors import BadRequest
 from odysseus.render.blocks import render_stretches
 from odysseus.store.approvals import ApprovalState
@@ -46,6 +48,14 @@ class TruncatePoint(Struct, frozen=True):
     message_id: Annotated[str, Meta(description="The last message to keep")]
 
 
+@dataclass(frozen=True, slots=True)
+class Since:
+    """What has happened to stored answers: what became of their cards, and which runs were undone."""
+
+    approvals: Mapping[str, ApprovalState]
+    undone: frozenset[str]
+
+
 @lru_cache(maxsize=RENDERED_KEPT)
 def rendered(markdown: str, cuts: tuple[int, ...] = ()) -> tuple[str, list[int]]:
     """An answer's HTML, and the number of blocks before each cut; the same text is rendered once."""
@@ -58,7 +68,8 @@ async def history(request: web.Request) -> web.StreamResponse:
     services_ = services(request)
     session = await services_.sessions.get(session_id(request))
     page = await services_.messages.page(session.id, _limit(request), clean_text(request.query.get("before", "")))
-    shown = await asyncio.to_thread(_show_all, page.messages, await services_.approvals.states(session.id))
+    since = Since(await services_.approvals.states(session.id), await services_.changes.undone_runs(session.id))
+    shown = await asyncio.to_thread(_show_all, page.messages, since)
     return json_answer(
         {
             "history": shown,
@@ -120,13 +131,13 @@ async def search(request: web.Request) -> web.StreamResponse:
     )
 
 
-def message_json(message: Message, approvals: Mapping[str, ApprovalState]) -> dict[str, Any]:
+def message_json(message: Message, since: Since) -> dict[str, Any]:
     """A message as clients see it; `html` is empty for the user's own words. Renders, so it belongs in a thread."""
     html, metadata = "", message.metadata
     if message.role == "assistant":
         cuts = tuple(sorted({step["at"] for step in _steps(metadata)}))
         html, counts = rendered(message.content, cuts)
-        metadata = shown_metadata(message, dict(zip(cuts, counts, strict=False)), approvals)
+        metadata = shown_metadata(message, dict(zip(cuts, counts, strict=False)), since)
     return {
         "id": message.id,
         "role": message.role,
@@ -137,9 +148,7 @@ def message_json(message: Message, approvals: Mapping[str, ApprovalState]) -> di
     }
 
 
-def shown_metadata(
-    message: Message, blocks: Mapping[int, int], approvals: Mapping[str, ApprovalState]
-) -> dict[str, Any]:
+def shown_metadata(message: Message, blocks: Mapping[int, int], since: Since) -> dict[str, Any]:
     """An answer's metadata for clients: rows with the number of blocks before them, cards with what became of them.
 
     The record's `partial` is the message's own text. The model's transcript is nobody else's.
@@ -150,7 +159,9 @@ def shown_metadata(
             kept[key] = [_placed(step, blocks) for step in kept[key]]
     asked = kept.get("ask_user")
     if asked and asked.get("kind") == "tool_approval":
-        kept["ask_user"] = {**asked, "state": approvals.get(asked["approval_id"], "retired")}
+        kept["ask_user"] = {**asked, "state": since.approvals.get(asked["approval_id"], "retired")}
+    if kept.get("run_id") in since.undone:
+        kept["undone"] = True
     if "status" in kept:
         kept["partial"] = None if kept["status"] == "completed" else message.content
     return kept
@@ -161,11 +172,14 @@ def _steps(metadata: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _placed(step: Mapping[str, Any], blocks: Mapping[int, int]) -> dict[str, Any]:
-    return {**{key: value for key, value in step.items() if key != "at"}, "block": blocks[step["at"]]}
+    shown = {**{key: value for key, value in step.items() if key != "at"}, "block": blocks[step["at"]]}
+    if "command" in shown:
+        shown |= {"command": shown_command(shown["command"]), "full_command": shown["command"]}
+    return shown
 
 
-def _show_all(messages: Sequence[Message], approvals: Mapping[str, ApprovalState]) -> list[dict[str, Any]]:
-    return [message_json(message, approvals) for message in messages]
+def _show_all(messages: Sequence[Message], since: Since) -> list[dict[str, Any]]:
+    return [message_json(message, since) for message in messages]
 
 
 def _limit(request: web.Request) -> int:

@@ -28,7 +28,8 @@ async def models(request: web.Request) -> web.StreamResponse:
     listings = await router.listings(fresh=request.query.get("refresh") == "1")
     endpoint_id, model = router.default()
     items = [listing_json(listing) for listing in listings]
-    return json_answer({"items": items, "default": {"endpoint_id": endpoint_id, "model": model}})
+    default = {"endpoint_id": endpoint_id, "model": model, "mode": services(request).config.chat.mode}
+    return json_answer({"items": items, "default": default})
 
 
 def listing_json(listing: EndpointListing) -> dict[str, Any]:

@@ -50,6 +50,7 @@
  * @property {string} [thinking]
  * @property {Fallback} [fallback]
  * @property {boolean} [stopped]
+ * @property {boolean} [undone]  The changes of files were taken back.
  * @property {unknown[]} [tool_events]
  * @property {any[]} [notices]
  * @property {unknown[]} [images]

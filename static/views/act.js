@@ -12,8 +12,6 @@ import { diffBox, outputBox } from "./output.js";
 const TAIL_LINES = 6;
 const TAIL_WIDTH = 400;
 const ERROR_LENGTH = 300;
-/** What a tool that tells nothing of itself is said to do. */
-const NOTHING_SAID = "Running";
 /** A call that took less is not worth a figure. */
 const WORTH_TELLING = 1;
 
@@ -99,7 +97,7 @@ function noteOf(row) {
  * @param {ToolRow} row
  */
 function drawTail(node, row) {
-  const lines = plain(row.tail || (row.message === NOTHING_SAID ? "" : row.message)).trimEnd().split("\n").slice(-TAIL_LINES);
+  const lines = plain(row.tail || row.message).trimEnd().split("\n").slice(-TAIL_LINES);
   const text = lines.map((line) => line.slice(0, TAIL_WIDTH)).join("\n");
   node.hidden = row.state !== "running" || !text;
   setText(node, node.hidden ? "" : text);

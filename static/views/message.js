@@ -68,7 +68,7 @@ function createUndo() {
   return {
     node,
     /** @param {Message} message */
-    canDo: ({ work, metadata, live }) => !done && runOf({ metadata, live }) !== "" && work.rows.some(({ diff, state }) => diff && state === "done"),
+    canDo: ({ work, metadata, live }) => !done && !metadata?.undone && runOf({ metadata, live }) !== "" && work.rows.some(({ diff, state }) => diff && state === "done"),
     /** @param {Message} message */
     async act(message) {
       done = true; // it is not asked for twice

@@ -13,7 +13,7 @@ import pytest
 
 from odysseus.dialects import chat
 from odysseus.dialects.sse import gap_frame, numbered
-from odysseus.events import CallWritten, Event, Noted, ReasoningDelta, RunFailed, StreamDone, TextDelta
+from odysseus.events import CallWritten, Event, Noted, ReasoningDelta, RunFailed, StreamDone, TextDelta, ToolStarted
 
 INTERNAL = {CallWritten, Noted}
 NASTY = [
@@ -116,3 +116,18 @@ def test_numbers_stand_before_their_frames() -> None:
 
 def test_a_gap_names_its_first_and_last_frame() -> None:
     assert parsed(gap_frame(3, 9)) == ("message", {"type": "replay_gap", "from": 3, "to": 9})
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        ("ls -l", "ls -l"),
+        ("\n  ls   -l\nrm x", "ls   -l …"),
+        ("x" * 300, "x" * 239 + "…"),
+        ("", ""),
+        ("\n\n", ""),
+    ],
+)
+def test_a_row_shows_the_first_line_and_keeps_the_whole(command: str, shown: str) -> None:
+    _, data = parsed(chat.encode(ToolStarted("c", "bash", command, 1)))
+    assert (data["command"], data["full_command"]) == (shown, command)

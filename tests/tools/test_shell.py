@@ -137,10 +137,11 @@ async def test_characters_that_do_not_show_are_warned_of(tmp_path: Path, hidden:
     assert "do not show" in preview.content
 
 
-def test_people_read_the_first_line() -> None:
-    given = tool("bash")
-    assert given.command(given.parse({"command": "\n  ls   -l\nrm x"})) == "ls -l"
-    assert given.command(given.parse({"command": " \n "})) == ""
+def test_the_command_for_people_is_the_whole_text() -> None:
+    text = "
+  ls   -l
+rm x"
+    assert tool("bash").command(tool("bash").parse({"command": text})) == text
 
 
 @pytest.mark.parametrize(

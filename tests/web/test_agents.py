@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+import httpx
 import pytest
 from serving import GUARD, HandClock, Server, config_of, serving
 from ulid import ULID
@@ -454,3 +455,28 @@ async def test_pages_of_allowed_origins_may_call(upstream: Upstream, tmp_path: P
             assert response.status == 403
         async with server.http.post(f"{server.url}/api/session", json={}, headers=friend) as response:
             assert response.status == 403
+
+
+async def read_with_httpx(url: str, message: str) -> list[Event]:
+    """The loop of a client that was written from the public description of the events, with httpx."""
+    seen: list[Event] = []
+    event_type = ""
+    async with (
+        httpx.AsyncClient(timeout=60) as client,
+        client.stream("POST", f"{url}/agent/support/chat/stream", json={"message": message}) as response,
+    ):
+        async for line in response.aiter_lines():
+            if line.startswith("event:"):
+                event_type = line[7:].strip()
+            elif line.startswith("data:"):
+                seen.append((event_type, json.loads(line[5:])))
+    return seen
+
+
+async def test_a_client_written_from_the_description_understands_it(upstream: Upstream, tmp_path: Path) -> None:
+    async with serving(config(upstream, tools=["calculate"]), tmp_path) as server:
+        upstream.reply(calls(("calculate", {"expression": "6*7"}), text="Hm. ")).reply(answer("42, ünïcode 🚲"))
+        seen = await read_with_httpx(server.url.replace("127.0.0.1", "localhost"), "6*7?")
+        kinds = [kind for kind, _ in seen]
+        assert (kinds[0], kinds[-1]) == ("stream_start", "stream_end")
+        assert "".join(data["delta"] for kind, data in seen if kind == "message_delta") == "Hm. \n\n42, ünïcode 🚲"

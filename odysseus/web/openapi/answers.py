@@ -96,6 +96,7 @@ class Session(Struct):
 class StoredRow(ToolResult, kw_only=True):
     """A call of an answer."""
 
+    full_command: Annotated[str, Meta(description="The whole of the command")]
     elapsed: Annotated[float | UnsetType, Meta(description="Seconds; absent when it was cut off")] = UNSET
     block: Blocks = UNSET
 
@@ -161,6 +162,7 @@ class Metadata(Struct, kw_only=True):
     fallback: Annotated[StoredFallback | UnsetType, Meta(description="Who answered instead")] = UNSET
     stopped: Annotated[bool | UnsetType, Meta(description="True when it was stopped or timed out")] = UNSET
     edited: Annotated[bool | UnsetType, Meta(description="True when its text was changed since")] = UNSET
+    undone: Annotated[bool | UnsetType, Meta(description="True when its file changes were taken back")] = UNSET
     tool_events: Annotated[list[StoredRow] | UnsetType, Meta(description="The calls in order")] = UNSET
     notices: Annotated[list[Notice | StoredRejection] | UnsetType, Meta(description="Why it ended there")] = UNSET
     ask_user: Annotated[Asked | UnsetType, Meta(description="The last card")] = UNSET
@@ -279,6 +281,7 @@ class Default(Struct):
 
     endpoint_id: EndpointId
     model: Annotated[str, Meta(description="The model; empty for the endpoint's first")]
+    mode: Annotated[Literal["chat", "agent"], Meta(description="Its mode")]
 
 
 class Models(Struct):
