@@ -138,9 +138,7 @@ async def test_characters_that_do_not_show_are_warned_of(tmp_path: Path, hidden:
 
 
 def test_the_command_for_people_is_the_whole_text() -> None:
-    text = "
-  ls   -l
-rm x"
+    text = "\n  ls   -l\nrm x"
     assert tool("bash").command(tool("bash").parse({"command": text})) == text
 
 
