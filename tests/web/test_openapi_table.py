@@ -40,7 +40,9 @@ def test_a_component_is_a_valid_schema_with_no_field_unexplained(name: str) -> N
     bare = [
         field
         for field, schema in SCHEMAS[name].get("properties", {}).items()
-        if not schema.get("description") and "$ref" not in schema and len(schema.get("enum", ())) != 1
+        if not schema.get("description")
+        and "$ref" not in schema
+        and len(schema.get("enum", ())) != 1
         and not all("$ref" in one for one in schema.get("anyOf", [{}]))
     ]
     assert bare == []
