@@ -25,7 +25,9 @@ LAYERS: Mapping[str, int] = {
     "events": 0,
     "clock": 0,
     "text": 0,
+    "worker": 0,
     "config": 1,
+    "extract": 2,
     "models": 2,
     "render": 2,
     "store": 2,
@@ -40,7 +42,16 @@ LAYERS: Mapping[str, int] = {
     "app": 10,
     "launch": 11,
 }
-SIBLINGS = frozenset({("providers", "tools"), ("tools", "providers"), ("models", "store"), ("render", "store")})
+SIBLINGS = frozenset(
+    {
+        ("providers", "tools"),
+        ("tools", "providers"),
+        ("models", "store"),
+        ("render", "store"),
+        ("extract", "store"),
+        ("store", "extract"),
+    }
+)
 
 ONLY_IN: Mapping[str, frozenset[str]] = {
     "sqlite3": frozenset({"odysseus.store"}),
@@ -48,6 +59,10 @@ ONLY_IN: Mapping[str, frozenset[str]] = {
     "aiohttp.web": frozenset({"odysseus.web", "odysseus.dialects.sse", "odysseus.app", "odysseus.launch"}),
     "aiohttp_sse": frozenset({"odysseus.dialects.sse"}),
     "xllamacpp": frozenset({"odysseus.providers.local_worker"}),
+    **dict.fromkeys(
+        ("pypdfium2", "docx", "openpyxl", "pptx", "PIL", "rapidocr", "charset_normalizer"),
+        frozenset({"odysseus.extract"}),
+    ),
 }
 
 
