@@ -142,13 +142,17 @@ def _object(value: Any) -> dict[str, Any]:
 async def _form(request: web.Request) -> dict[str, Any]:
     try:
         codecs.lookup(request.charset or "utf-8")
-        fields = dict(await request.post())
+        fields = {name: _text(name, value) for name, value in (await request.post()).items()}
     except (ValueError, LookupError, HttpProcessingError) as error:
         raise BadRequest("The form cannot be read: check its encoding and its boundary.") from error
-    files = [name for name, value in fields.items() if not isinstance(value, str)]
-    if files:
-        raise BadRequest(f"Field {files[0]!r}: this call takes no files.")
     return {name: value for name, value in fields.items() if value != ""}
+
+
+def _text(name: str, value: str | bytes | bytearray | web.FileField) -> str:
+    """A part's text; one that says it is JSON comes as bytes. Raises BadRequest for a file, ValueError."""
+    if isinstance(value, web.FileField):
+        raise BadRequest(f"Field {clean_text(name)!r}: this call takes no files.")
+    return value if isinstance(value, str) else value.decode("utf-8")
 
 
 def _clean(value: Any) -> Any:

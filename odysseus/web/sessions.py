@@ -15,7 +15,7 @@ from odysseus.store.messages import Message
 from odysseus.store.sessions import NAME_LIMIT, Session
 from odysseus.text import clean_text
 from odysseus.web.answers import completes, json_answer
-from odysseus.web.body import read
+from odysseus.web.body import convert, list_field, read, read_fields
 from odysseus.web.services import services
 
 Name = Annotated[str, Meta(max_length=NAME_LIMIT)]
@@ -106,7 +106,10 @@ async def create(request: web.Request) -> web.StreamResponse:
 @completes
 async def change(request: web.Request) -> web.StreamResponse:
     """PATCH /api/session/{id}"""
-    body = await read(request, SessionChange)
+    given = await read_fields(request)
+    if "fallback" in given:
+        given = {**given, "fallback": list_field(given, "fallback")}
+    body = convert(given, SessionChange)
     fields = {name: value for name, value in structs.asdict(body).items() if value is not UNSET}
     if "name" in fields:
         fields["name"] = fields["name"].strip()
