@@ -86,6 +86,11 @@ def model_info(asker: Asker) -> ModelInfo:
     return ModelInfo(selected.model, selected.endpoint_id, selected.endpoint_label, selected.context_length)
 
 
+def _paused(said: Said) -> bool:
+    """Whether the provider has stopped in mid-answer and waits to be asked again (Anthropic, `pause_turn`)."""
+    return said.finished is not None and said.finished.raw == "pause_turn"
+
+
 class _Loop:
     """The state of one loop."""
 
@@ -111,7 +116,7 @@ class _Loop:
                 self._publish([RoundBegun(round_)])
             said = await self._ask(round_, tools=True)
             if not said.calls:
-                if self._nudged(said, round_):
+                if _paused(said) or self._nudged(said, round_):
                     continue
                 return said.finished
             result = await self._runner.run(said.calls, round_)

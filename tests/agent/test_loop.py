@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playing import agent, prompt, rows
 from serving import Server, config_of, serving, upstream_config
-from upstream import Upstream, answer, calls
+from upstream import Upstream, answer, calls, frame
 
 LS = ("ls", {"path": "."})
 
@@ -243,3 +243,27 @@ async def test_the_candidate_that_answered_stays_for_the_run(upstream: Upstream,
         assert [request.json["model"] for request in upstream.requests] == ["m", "n", "n", "n"]
         assert stream.kinds.count("fallback") == 1
         assert stream.text == "Empty."
+
+
+async def test_an_answer_that_the_provider_pauses_is_gone_on_with(upstream: Upstream, tmp_path: Any) -> None:
+    config = config_of(
+        '[chat]\nendpoint = "a"\nmodel = "m"\n[[endpoints]]\nid = "a"\nkind = "anthropic"\n'
+        f'base_url = "{upstream.base_url}"\n'
+    )
+
+    def told(text: str, reason: str) -> list[bytes]:
+        events = [
+            {"type": "message_start", "message": {"model": "m", "usage": {"input_tokens": 3, "output_tokens": 1}}},
+            {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+            {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}},
+            {"type": "content_block_stop", "index": 0},
+            {"type": "message_delta", "delta": {"stop_reason": reason}, "usage": {"output_tokens": 2}},
+            {"type": "message_stop"},
+        ]
+        return [b"event: %b\n" % str(event["type"]).encode() + frame(event) for event in events]
+
+    async with serving(config, tmp_path) as server:
+        upstream.reply(told("First part.", "pause_turn")).reply(told("Second part.", "end_turn"))
+        stream = await agent(server, await server.session())
+        assert stream.text == "First part.\n\nSecond part."
+        assert upstream.requests[1].json["messages"][-1]["role"] == "assistant"
