@@ -41,6 +41,7 @@ class Candidate:
     provider: Provider
     host: str = ""
     context_length: int | None = None
+    vision: bool = False
     price: Price | None = None
 
 

@@ -134,6 +134,7 @@ class Router:
             entry.provider,
             host=urlsplit(entry.config.base_url).netloc,
             context_length=entry.config.context_length or (listed.context_length if listed else None),
+            vision=bool(listed and listed.vision),
             price=price,
         )
 

@@ -22,7 +22,7 @@ from odysseus.clock import Clock, Timer
 from odysseus.context.builder import UserClock, build_prompt
 from odysseus.errors import ShuttingDown
 from odysseus.events import Mode, StopReason, UsageReport
-from odysseus.providers.base import ChatMessage, ChatRequest, Finished
+from odysseus.providers.base import ChatMessage, ChatRequest, Finished, Image
 from odysseus.providers.pricing import cost_of
 from odysseus.providers.router import Route
 from odysseus.runs.agent_work import AgentDesk, AgentWish, Job, wish_of
@@ -57,6 +57,7 @@ class Ask:
     max_tokens: int | None = None
     detached: bool = True
     patient: bool = False
+    images: tuple[Image, ...] = ()
     answer_id: str = ""
     agent: AgentWish = field(default_factory=AgentWish)
 
@@ -224,7 +225,7 @@ class RunRegistry:
     async def _request(self, ask: Ask) -> ChatRequest:
         stored = said(await self._messages.all(ask.session_id))
         unstored = self._incognito.get(ask.session_id, []) if ask.incognito else []
-        new = [] if ask.agent.decision else [ChatMessage("user", ask.message)]
+        new = [] if ask.agent.decision else [ChatMessage("user", ask.message, images=ask.images)]
         system = self._desk.system_prompt(ask.system_prompt, ask.agent) if ask.mode == "agent" else ask.system_prompt
         prompt = build_prompt(system, [*stored, *unstored, *new], ask.user_clock, self._clock.wall())
         return ChatRequest(ask.route.first.model, prompt, ask.temperature, ask.max_tokens)

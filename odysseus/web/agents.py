@@ -25,6 +25,7 @@ from odysseus.runs.log import Subscription
 from odysseus.runs.registry import Ask
 from odysseus.runs.run import Run
 from odysseus.text import clean_text
+from odysseus.web.agent_files import read_files
 from odysseus.web.agent_request import AgentCall, parse_session_id, read_call
 from odysseus.web.answers import completes, json_answer
 from odysseus.web.services import Services, services
@@ -129,11 +130,13 @@ async def _ask(request: web.Request, call: AgentCall) -> Ask:
     """What to run, in a session that is there. Raises TooMany, ShuttingDown; nothing is stored then."""
     services_ = services(request)
     profile, name = _profile(request), request.match_info["agent_name"]
-    message = call.message
+    if call.files:
+        await services_.router.listings()  # which models take pictures
     try:
         route = await services_.router.route(profile.endpoint, profile.model)
     except BadRequest as error:
         raise ProviderError(error.message, status=503) from error
+    read = await read_files(call.files, sees=route.first.vision)
     seconds = profile.session_minutes * 60
     session_id = call.session_id
     if session_id is None or not await services_.agent_sessions.use(session_id, name, seconds):
@@ -141,12 +144,13 @@ async def _ask(request: web.Request, call: AgentCall) -> Ask:
         await services_.agent_sessions.create(session_id, name, seconds, profile.max_sessions)
     return Ask(
         session_id,
-        message,
+        "\n\n".join(filter(None, [read.text, call.message])),
         "agent" if profile.tools else "chat",
         route,
         system_prompt=profile.instructions,
         temperature=profile.temperature,
         max_tokens=profile.max_tokens or None,
+        images=read.images,
         detached=False,
         patient=True,
         answer_id=str(ULID()),
