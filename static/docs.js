@@ -24,6 +24,9 @@ const schemaLink = (name) => h("a", { href: `#schema-${name}` }, name);
  */
 const joined = (parts, word) => parts.flatMap((part, index) => (index ? [word, ...part] : part));
 
+/** @param {string} text  words with code between backticks */
+const words = (text) => text.split("`").map((part, index) => (index % 2 ? h("code", {}, part) : part));
+
 /** @param {Json} schema */
 function limits(schema) {
   const told = [];
@@ -42,6 +45,7 @@ function limits(schema) {
  */
 function typeOf(schema) {
   if (schema.$ref) return [schemaLink(schema.$ref.split("/").pop())];
+  if (schema.contentSchema) return ["JSON of ", ...typeOf(schema.contentSchema), " as text"];
   if (schema.anyOf) return joined(schema.anyOf.map(typeOf), " or ");
   if (schema.enum) return joined(schema.enum.map((/** @type {unknown} */ one) => [h("code", {}, JSON.stringify(one))]), " or ");
   if (schema.type === "array") return ["array of ", ...typeOf(schema.items ?? {}), limits(schema)];
@@ -59,7 +63,7 @@ const item = (name, required, ...about) =>
 /** @param {Json} schema */
 function fields(schema) {
   const rows = Object.entries(schema.properties ?? {}).map(([name, field]) =>
-    item(name, schema.required?.includes(name), h("span", { class: "quiet" }, ...typeOf(field)), field.description ? h("div", {}, field.description) : null),
+    item(name, schema.required?.includes(name), h("span", { class: "quiet" }, ...typeOf(field)), field.description ? h("div", {}, ...words(field.description)) : null),
   );
   return rows.length ? h("dl", {}, ...rows) : h("p", {}, ...typeOf(schema));
 }
@@ -67,7 +71,7 @@ function fields(schema) {
 /** @param {Json[]} parameters */
 function parameterList(parameters) {
   const rows = parameters.map((one) =>
-    item(one.name, one.required, h("span", { class: "quiet" }, one.in, ", ", ...typeOf(one.schema)), h("div", {}, one.description)),
+    item(one.name, one.required, h("span", { class: "quiet" }, one.in, ", ", ...typeOf(one.schema)), h("div", {}, ...words(one.description))),
   );
   return rows.length ? [h("h3", {}, "Parameters"), h("dl", {}, ...rows)] : [];
 }
@@ -86,7 +90,7 @@ function answerList(answers) {
     const content = Object.entries(answer.content ?? {}).map(([media, { schema }]) =>
       h("div", { class: "quiet" }, ...typeOf(schema), ` as ${media}`),
     );
-    return item(status, false, h("div", {}, answer.description), ...content);
+    return item(status, false, h("div", {}, ...words(answer.description)), ...content);
   });
   return [h("h3", {}, "Answers"), h("dl", {}, ...rows)];
 }
@@ -105,12 +109,12 @@ function exampleBody(body) {
  * @param {Json} operation
  */
 function curl(path, method, operation) {
-  const words = ["curl"];
-  if ("text/event-stream" in (operation.responses[200]?.content ?? {})) words.push("-N");
-  if (method !== "get" && !(method === "post" && operation.requestBody)) words.push(`-X ${method.toUpperCase()}`);
-  words.push(`'${location.origin}${path}'`);
-  if (operation.requestBody) words.push(`--json '${JSON.stringify(exampleBody(operation.requestBody))}'`);
-  return words.join(" ");
+  const parts = ["curl"];
+  if ("text/event-stream" in (operation.responses[200]?.content ?? {})) parts.push("-N");
+  if (method !== "get" && !(method === "post" && operation.requestBody)) parts.push(`-X ${method.toUpperCase()}`);
+  parts.push(`'${location.origin}${path}'`);
+  if (operation.requestBody) parts.push(`--json '${JSON.stringify(exampleBody(operation.requestBody))}'`);
+  return parts.join(" ");
 }
 
 /**
@@ -134,7 +138,7 @@ function fold(id, head, draw) {
 function call(path, method, operation) {
   const name = h("code", { class: "method", "data-method": method }, method.toUpperCase());
   const node = fold(operation.operationId, [name, h("code", {}, path), h("span", { class: "quiet" }, operation.summary)], () => [
-    operation.description ? h("p", {}, operation.description) : null,
+    operation.description ? h("p", {}, ...words(operation.description)) : null,
     ...parameterList(operation.parameters ?? []),
     ...(operation.requestBody ? bodyOf(operation.requestBody) : []),
     ...answerList(operation.responses),
@@ -155,7 +159,7 @@ function group(tag) {
 
 function schemaGroup() {
   const folds = Object.entries(api.components.schemas).map(([name, schema]) => {
-    const node = fold(`schema-${name}`, [h("code", {}, name)], () => [schema.description ? h("p", {}, schema.description) : null, fields(schema)]);
+    const node = fold(`schema-${name}`, [h("code", {}, name)], () => [schema.description ? h("p", {}, ...words(schema.description)) : null, fields(schema)]);
     node.dataset.words = name.toLowerCase();
     return node;
   });
@@ -169,11 +173,11 @@ function openAddress() {
 }
 
 function filter() {
-  const words = byId("filter", HTMLInputElement).value.toLowerCase().split(/\s+/);
+  const wanted = byId("filter", HTMLInputElement).value.toLowerCase().split(/\s+/);
   for (const section of document.querySelectorAll("section")) {
     let shown = 0;
     for (const node of section.querySelectorAll("details")) {
-      node.hidden = !words.every((word) => node.dataset.words?.includes(word));
+      node.hidden = !wanted.every((word) => node.dataset.words?.includes(word));
       shown += Number(!node.hidden);
     }
     section.hidden = !shown;
