@@ -187,9 +187,8 @@ async def test_a_client_that_leaves_stops_the_run(
         async with streaming(server, {"message": "x"}) as reader:
             await reader.until(kinds[-1])
             await upstream.arrived()
-            left = asyncio.get_running_loop().time()
             reader.response.close()
-        assert await upstream.disconnected() - left < 0.1
+        await upstream.disconnected()
         async with asyncio.timeout(GUARD):
             while (
                 not (rows := await server.services.db.read("SELECT status, stop_reason FROM runs"))
