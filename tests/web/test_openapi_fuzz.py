@@ -19,10 +19,11 @@ import pytest
 import requests
 import schemathesis
 from hypothesis import HealthCheck, settings
-from openapi_schemas import DOCUMENT
 from schemathesis import GenerationMode
 from serving import serving, upstream_config
 from upstream import Upstream
+
+from odysseus.web.openapi.document import document
 
 LONG = "ODYSSEUS_FUZZ_EXAMPLES" in os.environ
 EXAMPLES = int(os.environ.get("ODYSSEUS_FUZZ_EXAMPLES", "6"))
@@ -87,7 +88,7 @@ def client() -> Iterator[requests.Session]:
 
 def described() -> Any:
     """The document as the fuzzer has it: values that fit, and values that do not."""
-    schema = schemathesis.openapi.from_dict(DOCUMENT)
+    schema = schemathesis.openapi.from_dict(document())
     schema.config.generation.update(modes=list(GenerationMode))
     schema.config.checks.update(included_check_names=CHECKS)
     schema.config.phases.coverage.enabled = LONG
