@@ -69,7 +69,7 @@ def _by_beginning(path: Path) -> str:
 
 def _named(found: Extracted, name: str, declared: str) -> Extracted:
     """With what there is to say when the content is not what it is called."""
-    mismatch = bool(found.mime) and is_mismatch(found.mime, declared, name)
+    mismatch = is_mismatch(found.mime, declared, name)
     if not mismatch and not is_mismatch(found.mime, "", name):
         return found
     called = LABELS.get(called_by(name), "") or "of another type"

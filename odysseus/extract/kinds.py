@@ -156,9 +156,12 @@ def _in_archive(file: BinaryIO) -> str:
 
 def is_text(head: bytes) -> bool:
     """Whether bytes are those of a text, in whatever encoding: hardly any controls, or two bytes for each letter."""
-    if head.startswith(_BOMS) or wide_order(head):
-        return True
-    return len(head) - len(head.translate(None, _CONTROLS)) <= len(head) // 50
+    return head.startswith(_BOMS) or bool(wide_order(head)) or has_few_controls(head)
+
+
+def has_few_controls(data: bytes) -> bool:
+    """Whether bytes could be those of a text in one of the encodings that build on ASCII."""
+    return len(data) - len(data.translate(None, _CONTROLS)) <= len(data) // 50
 
 
 def wide_order(head: bytes) -> str:
@@ -191,7 +194,7 @@ def is_mismatch(mime: str, declared: str, name: str = "") -> bool:
     said = _ALIASES.get(said, said)
     if said in {"", BINARY}:
         said = called_by(name)
-    if not said or mime == EMPTY:
+    if not said or mime in {"", EMPTY}:
         return False
     if is_textual(said):
         return not is_textual(mime)

@@ -18,6 +18,7 @@ _LEAST_LETTERS = 20
 _OCR_DPI = 200
 _OCR_PIXELS = 8_000_000
 _PASSWORD_ERROR = 4
+_BREAK = re.compile(r"(?<=\S)\r?\n(?=\S)")
 _HYPHENS = re.compile("[\x02\ufffe]\r?\n?")
 
 How = Literal["text", "ocr", "blank", "none"]
@@ -77,7 +78,7 @@ def _read_page(document: Any, number: int, pages: _Pages) -> None:
     if document.formenv:
         page.flatten()  # what was filled into a form becomes text of the page
         page = document[number - 1]
-    text = _tidy(page.get_textpage().get_text_range())
+    text = _tidy(_lines(page.get_textpage()))
     letters = sum(map(str.isalnum, text))
     pages.texts[number] = text
     pages.characters += len(text)
@@ -85,6 +86,27 @@ def _read_page(document: Any, number: int, pages: _Pages) -> None:
         pages.how[number] = "text"
     else:
         pages.how[number] = "none" if next(iter(page.get_objects()), None) else "blank"
+
+
+def _lines(textpage: Any) -> str:
+    """The text of a page, where cells that stand side by side stand on one line."""
+    text: str = textpage.get_text_range()
+    if len(text) != textpage.count_chars():  # places in the text are not those on the page
+        return text
+    parts, begun = [], 0
+    for found in _BREAK.finditer(text):
+        if _side_by_side(textpage, found.start() - 1, found.end()):
+            parts.append(text[begun : found.start()] + "  ")
+            begun = found.end()
+    return "".join(parts) + text[begun:]
+
+
+def _side_by_side(textpage: Any, before: int, after: int) -> bool:
+    """Whether the second letter stands right of the first, on the same line."""
+    _, low, end, high = textpage.get_charbox(before, loose=True)
+    start, next_low, _, next_high = textpage.get_charbox(after, loose=True)
+    shared = min(high, next_high) - max(low, next_low)
+    return bool(start >= end and shared > 0.5 * min(high - low, next_high - next_low))
 
 
 def _tidy(text: str) -> str:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from itertools import islice
 
 from odysseus.extract.encodings import Encoding, decode_pieces, find_encoding
-from odysseus.extract.kinds import CSV, TSV, is_text
+from odysseus.extract.kinds import CSV, TSV, has_few_controls
 from odysseus.extract.result import Extracted, ExtractLimits, Unreadable, join_notes
 from odysseus.extract.tables import TableWriter, counted
 
@@ -28,7 +28,7 @@ _DATE = re.compile(r"\d{4}-\d\d?-\d\d?([T ]\d\d?:\d\d.*)?|\d\d?[./]\d\d?[./]\d{2
 def read_text(data: bytes, mime: str, limits: ExtractLimits, *, whole: bool) -> Extracted:
     """The text of a file. `whole` is false when `data` is only its beginning. Raises Unreadable."""
     encoding = find_encoding(data, whole=whole)
-    if encoding.name == "utf-8" and not is_text(data):
+    if not encoding.name.startswith(("utf-16", "utf-32")) and not has_few_controls(data):
         raise Unreadable("The file is no text, though it begins like one. Send it in a format that holds text.")
     notes = ["" if encoding.exact else REPLACED, "" if whole else f"Only the first {limits.bytes:,} bytes were read."]
     if mime in {CSV, TSV} and data.strip():

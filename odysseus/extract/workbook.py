@@ -37,7 +37,7 @@ def read_xlsx(source: Source) -> Extracted:
     except (KeyError, ValueError, TypeError, AttributeError, SyntaxError, zipfile.BadZipFile, zlib.error) as error:
         raise Unreadable(DAMAGED) from error
     note = join_notes(
-        "" if any(texts) else "The workbook is empty.",
+        "" if any(texts) or late else "The workbook is empty.",
         f"There was no time to read all of: {', '.join(late)}. Send these sheets as files of their own."
         if late
         else "",
