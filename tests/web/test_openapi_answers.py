@@ -90,16 +90,19 @@ async def conforms(operation: Operation, response: aiohttp.ClientResponse) -> No
     if kind.endswith("json"):
         check(json.loads(body), answer["content"][matching[0]]["schema"])
     if kind == "text/event-stream":
-        stream(body, "ChatFrame" if operation.path.startswith("/api/") else "AgentEvent")
+        stream(body, "Chat" if operation.path.startswith("/api/") else "Agent")
 
 
-def stream(body: bytes, name: str) -> None:
-    """Every frame of a stream is as described."""
+def stream(body: bytes, dialect: str) -> None:
+    """Every event of a stream is as described, and its data too."""
     events = [parse_frame(raw) for raw in body.split(b"\n\n") if raw and not raw.startswith(b":")]
     assert events
     for event in events:
+        text = event.data if event.data == "[DONE]" else json.dumps(event.data)
+        number = {} if event.number is None else {"id": str(event.number)}
+        check({"event": event.event, "data": text, **number}, component(f"{dialect}StreamEvent"))
         if event.data != "[DONE]":
-            check(event.data, component(name))
+            check(event.data, component("ChatFrame" if dialect == "Chat" else "AgentEvent"))
 
 
 async def worked(server: Server, upstream: Upstream) -> str:

@@ -74,6 +74,31 @@ def test_every_error_is_told_in_the_words_of_its_family() -> None:
         assert all(re.fullmatch(rf"#/components/responses/{family}\d+", error) for error in errors)
 
 
+@pytest.mark.parametrize(
+    ("text", "fits"),
+    [("01ARZ3NDEKTSV4RRFFQ69G5FAV", True), ("7zzzzzzzzzzzzzzzzzzzzzzzzz", True)]
+    + [
+        (text, False)
+        for text in (
+            "8ZZZZZZZZZZZZZZZZZZZZZZZZZ",
+            "01ARZ3NDEKTSV4RRFFQ69G5FA",
+            "01ARZ3NDEKTSV4RRFFQ69G5FAU",
+            "x",
+            "01ARZ3NDEKTSV4RRFFQ69G5FAVV",
+        )
+    ],
+)
+async def test_the_server_takes_the_session_ids_that_are_described(server: Server, text: str, fits: bool) -> None:
+    (parameter,) = DOCUMENT["paths"]["/sessions/{session_id}"]["delete"]["parameters"]
+    assert bool(re.search(parameter["schema"]["pattern"], text)) == fits
+    async with server.http.delete(f"{server.url}/sessions/{text}") as response:
+        assert response.status == (204 if fits else 400)
+
+
+def test_a_form_for_an_agent_has_the_fields_of_its_json() -> None:
+    assert set(SCHEMAS["AgentForm"]["properties"]) == set(SCHEMAS["AgentBody"]["properties"])
+
+
 async def read(server: Server, path: str, **kwargs: Any) -> tuple[int, str, bytes]:
     async with server.http.get(server.url + path, **kwargs) as response:
         return response.status, response.content_type, await response.read()

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
+
+from msgspec import Meta
 
 from odysseus.web.agent_request import AgentBody
 from odysseus.web.openapi.agent_types import AgentAnswer, AgentForm, AgentHealth, AgentProblem, AgentStreamEvent, Ready
 from odysseus.web.openapi.operation import EVENTS, JSON, MULTIPART, Answer, Body, Operation, Parameter, Problems
 
 PROBLEM_JSON = "application/problem+json"
+RETRY = {"Retry-After": "Seconds after which it may be asked again"}
 AGENTS = Problems(
     "AgentProblem",
     PROBLEM_JSON,
@@ -26,9 +30,12 @@ AGENTS = Problems(
         507: "The disk is full",
     },
     always=(401, 403, 500, 503),
+    headers={429: RETRY, 503: RETRY},
 )
 NAME = Parameter("agent_name", "path", "The agent, as the settings name it")
 MESSAGE = Body(AgentBody, (JSON, MULTIPART), form=AgentForm, example={"message": "Say hello."})
+ULID = r"^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$"
+SESSION = Parameter("session_id", "path", "The session's ULID", Annotated[str, Meta(pattern=ULID)])
 SESSION_ID = {"X-Session-Id": "The session, to go on with"}
 
 CALLS: Sequence[Operation] = (
@@ -65,7 +72,7 @@ CALLS: Sequence[Operation] = (
         id="endAgentSession",
         tag="Agents",
         summary="Forget a session of an agent",
-        parameters=(Parameter("session_id", "path", "The session's ULID"),),
+        parameters=(SESSION,),
         answers={204: Answer("There is no such session now")},
         errors=(400, 507),
         problems=AGENTS,

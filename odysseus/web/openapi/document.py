@@ -173,6 +173,9 @@ def _problem_answers(operations: Iterable[Operation], schemas: Schemas) -> Json:
         for status in operation.statuses
     }
     return {
-        name: _answer(Answer(problems.reasons[status], {problems.media: problems.kind}), schemas)
-        for name, (problems, status) in sorted(used.items())
+        name: _answer(_problem_answer(problems, status), schemas) for name, (problems, status) in sorted(used.items())
     }
+
+
+def _problem_answer(problems: Problems, status: int) -> Answer:
+    return Answer(problems.reasons[status], {problems.media: problems.kind}, problems.headers.get(status, {}))

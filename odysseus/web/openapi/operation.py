@@ -53,13 +53,14 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Problems:
-    """How a family of calls tells errors, and what each status means there."""
+    """How a family of calls tells errors, what each status means there, and which have headers with what meaning."""
 
     name: str
     media: str
     kind: Any
     reasons: Mapping[int, str]
     always: Sequence[int]
+    headers: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
 
 
 API = Problems(
