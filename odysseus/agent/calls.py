@@ -312,7 +312,7 @@ def _canonical(arguments: str) -> str:
     """Arguments that mean the same are the same."""
     try:
         return orjson.dumps(orjson.loads(arguments), option=orjson.OPT_SORT_KEYS).decode()
-    except orjson.JSONDecodeError:
+    except (orjson.JSONDecodeError, orjson.JSONEncodeError):  # no JSON, or nested too deeply
         return arguments
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-import msgspec
+import orjson
 
 from odysseus.providers.base import ToolCall, ToolSpec
 from odysseus.tools.base import Policy, Seen, Tool, ToolError
@@ -111,6 +111,15 @@ def _withheld(tool: Tool, wishes: Wishes) -> str:
 
 
 def _arguments(call: ToolCall) -> Mapping[str, Any]:
-    """The call's arguments; blank ones are none. The adapters have checked that they are an object."""
-    given = msgspec.json.decode(call.arguments) if call.arguments.strip() else {}
+    """The call's arguments; blank ones are none. The adapters have checked that they are an object.
+
+    Raises ToolError for what could be read but not written again, as rows and servers need it.
+    """
+    given = orjson.loads(call.arguments) if call.arguments.strip() else {}
+    try:
+        orjson.dumps(given)
+    except orjson.JSONEncodeError as error:
+        raise ToolError(
+            "The arguments are nested too deeply. Give them with fewer lists and objects in each other."
+        ) from error
     return given if isinstance(given, dict) else {}

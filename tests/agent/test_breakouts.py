@@ -1,0 +1,32 @@
+"""What a hostile model, and a hostile text that a model obeys, try on a run: it ends well, and nothing leaks."""
+
+from __future__ import annotations
+
+import pytest
+from playing import agent, rows
+from serving import Server
+from upstream import Upstream, answer, calls
+
+UNUSUAL = {
+    "deep lists": '{"path":' + "[" * 300 + "]" * 300 + "}",
+    "very deep lists": '{"path":' + "[" * 1000 + "]" * 1000 + "}",
+    "deep objects": '{"path":' * 900 + "1" + "}" * 900,
+    "a number of 70 bits": f'{{"path":{2**70}}}',
+    "a NUL": '{"path":"\\u0000"}',
+    "half a surrogate pair": '{"path":"\\ud800"}',
+    "a list": "[]",
+    "nothing": "",
+}
+
+
+@pytest.mark.parametrize("arguments", UNUSUAL.values(), ids=UNUSUAL)
+@pytest.mark.parametrize("tool", ["ls", "write_file", "apply_patch", "manage_memory", "no_such_tool"])
+async def test_arguments_that_no_tool_takes_do_not_end_the_run(
+    server: Server, upstream: Upstream, tool: str, arguments: str
+) -> None:
+    upstream.reply(calls((tool, arguments))).reply(answer("I see."))
+    session = await server.session()
+    stream = await agent(server, session)
+    assert (stream.record["status"], stream.text) == ("completed", "I see.")
+    assert len(rows(stream)) == 1
+    assert (await agent(server, session, "and now?")).record["status"] == "completed"
