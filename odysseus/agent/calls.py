@@ -144,7 +144,7 @@ class CallRunner:
         """Run or refuse exactly the sealed call, as round 0, then the calls that came after it."""
         call = sealed.calls[0]
         first = await self._refused(call) if decision == "deny" else await self._approved(sealed)
-        if decision == "approve_task":
+        if decision == "approve_task" and not self._moved(sealed):
             self.trust = replace(self.trust, granted=True)
         if first.ends_turn:
             return RoundResult([first], asked=True)
@@ -264,10 +264,14 @@ class CallRunner:
         self._publish([ToolStarted(call.id, call.name, command, 0)])
         return self._close(call, command, ToolResult(DENIED, 1), 0.0, 0, outside=False)
 
+    def _moved(self, sealed: Sealed) -> bool:
+        """Whether this run works in another folder than the user was shown."""
+        return str(self._quiet_context(sealed.calls[0]).workspace.root) != sealed.workspace
+
     async def _approved(self, sealed: Sealed) -> Answered:
         """The sealed call, unless the world has moved on under it."""
         call = sealed.calls[0]
-        ready: Ready | ToolError = self._judge(call)
+        ready: Ready | ToolError = ToolError(CHANGED) if self._moved(sealed) else self._judge(call)
         if isinstance(ready, Ready):
             preview = await self._previewed(ready)
             if isinstance(preview, ToolError):

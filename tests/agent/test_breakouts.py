@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from playing import agent, rows
+from playing import agent, card, decide, rows, workspace
 from serving import Server
 from upstream import Upstream, answer, calls
 
@@ -30,3 +30,20 @@ async def test_arguments_that_no_tool_takes_do_not_end_the_run(
     assert (stream.record["status"], stream.text) == ("completed", "I see.")
     assert len(rows(stream)) == 1
     assert (await agent(server, session, "and now?")).record["status"] == "completed"
+
+
+async def test_a_call_does_not_run_in_another_folder_than_the_card_named(server: Server, upstream: Upstream) -> None:
+    chosen = server.data.parent / "project"
+    chosen.mkdir()
+    for decision in ("approve", "approve_task"):
+        upstream.reply(calls(("write_file", {"path": "new.txt", "content": "x\n"})))
+        session = await server.session()
+        asked = card(await agent(server, session, workspace=str(chosen)))
+        assert asked["action"]["workspace"] == str(chosen)
+        chosen.rename(server.data.parent / "moved")
+        upstream.reply(calls(("bash", {"command": "touch other.txt"})))
+        stream = await decide(server, session, asked["approval_id"], decision)
+        assert [row["exit_code"] for row in rows(stream)] == [1, None]
+        assert list(workspace(server, session).iterdir()) == []
+        (server.data.parent / "moved").rename(chosen)
+    assert list(chosen.iterdir()) == []
