@@ -30,6 +30,7 @@ from odysseus.tools.output import PREFIX, fit
 log = logging.getLogger(__name__)
 
 PROGRESS_SECONDS = 1.0
+AT_ONCE = 8
 FULL_COMMAND_LIMIT = 20_000
 STOPPED = ToolResult("Stopped.", 130)
 WAITING = "Waiting for your approval."
@@ -162,8 +163,9 @@ class CallRunner:
         return any(text in heard for heard in self._texts)
 
     def _together(self, calls: Sequence[ToolCall]) -> list[Ready]:
-        """The calls at the head that only read and need no word of the user."""
-        judged = (self._judge(call) for call in calls[: self._limit - self.count if self._limit else None])
+        """The calls at the head that only read and need no word of the user, as many as may run at once."""
+        most = min(AT_ONCE, self._limit - self.count) if self._limit else AT_ONCE
+        judged = (self._judge(call) for call in calls[:most])
         return [
             ready
             for ready in takewhile(lambda one: isinstance(one, Ready) and not one.need and _beside(one.tool), judged)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from playing import agent, card, decide, rows, workspace
 from serving import Server
 from upstream import Upstream, answer, calls
+
+from odysseus.agent import calls as calls_module
+from odysseus.agent.calls import AT_ONCE
+from odysseus.tools import files
 
 UNUSUAL = {
     "deep lists": '{"path":' + "[" * 300 + "]" * 300 + "}",
@@ -47,3 +53,26 @@ async def test_a_call_does_not_run_in_another_folder_than_the_card_named(server:
         assert list(workspace(server, session).iterdir()) == []
         (server.data.parent / "moved").rename(chosen)
     assert list(chosen.iterdir()) == []
+
+
+async def test_no_more_calls_run_side_by_side_than_a_machine_bears(
+    server: Server, upstream: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    going, most = 0, 0
+    searched = files._searched
+
+    async def counted(*given: Any) -> Any:
+        nonlocal going, most
+        going += 1
+        most = max(most, going)
+        try:
+            return await searched(*given)
+        finally:
+            going -= 1
+
+    monkeypatch.setattr(files, "_searched", counted)
+    monkeypatch.setattr(calls_module, "AT_ONCE", 3)
+    upstream.reply(calls(*[("grep", {"pattern": str(number)}) for number in range(10)])).reply(answer("Nothing."))
+    stream = await agent(server, await server.session())
+    assert [row["exit_code"] for row in rows(stream)] == [0] * 10
+    assert most == 3 < AT_ONCE
