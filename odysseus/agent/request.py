@@ -127,12 +127,11 @@ class Request:
 
     def _publish_usage(self) -> None:
         """The provider's figures; else, of an answer that has begun, an estimate."""
-        usage = self.said.usage
-        if usage is None and (self._text or self._reasoning or self.said.calls):
-            usage = self.estimate()
-        if usage:
+        if self.said.usage is None and (self._text or self._reasoning or self.said.calls):
+            self.said.usage = self.estimate()
+        if self.said.usage:
             model = self.said.model or self._asker.current.model
-            self._publish([replace(usage, model=model, round=self._round)])
+            self._publish([replace(self.said.usage, model=model, round=self._round)])
 
     def estimate(self) -> UsageReport:
         """What the request probably cost, for providers that do not say and answers that were cut short."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from playing import agent, card, decide, rows, workspace
-from serving import Server
-from upstream import Upstream, answer, calls
+from serving import Server, config_of, serving
+from upstream import DONE, Upstream, answer, call_chunk, calls, chunk, finish
 
 from odysseus.agent import calls as calls_module
 from odysseus.agent.calls import AT_ONCE
@@ -76,3 +77,25 @@ async def test_no_more_calls_run_side_by_side_than_a_machine_bears(
     stream = await agent(server, await server.session())
     assert [row["exit_code"] for row in rows(stream)] == [0] * 10
     assert most == 3 < AT_ONCE
+
+
+async def test_the_limit_on_the_cost_holds_where_no_usage_is_told(upstream: Upstream, tmp_path: Path) -> None:
+    config = config_of(f"""
+        [agent]
+        max_cost = 0.0001
+        [chat]
+        endpoint = "up"
+        model = "fake-model"
+        [[endpoints]]
+        id = "up"
+        kind = "openai"
+        base_url = "{upstream.base_url}"
+        [prices."fake-model"]
+        input = 1000.0
+        output = 1000.0
+    """)
+    async with serving(config, tmp_path) as server:
+        upstream.reply(chunk({"role": "assistant"}), call_chunk("ls", {"path": "."}), finish("tool_calls"), DONE)
+        stream = await agent(server, await server.session())
+        assert stream.one("budget_exceeded")["used"] > 0.0001
+        assert len(upstream.requests) == 1
