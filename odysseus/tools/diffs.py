@@ -27,9 +27,13 @@ class Diff:
 def diff_of(name: str, before: bytes | None, after: bytes | None) -> Diff:
     """How a file changes; None is no file."""
     old, new = _text(before), _text(after)
-    if old is None or new is None:
+    if new is None or (old is None and after is None):
         sizes = " to ".join(f"{len(content or b''):,} bytes" for content in (before, after))
         return Diff(name, 0, 0, f"{name} is not text; it changes from {sizes}.\n")
+    if old is None:  # the text that comes in its place is shown whole
+        whole = diff_of(name, None, after)
+        note = f"{name} is not text; its {len(before or b''):,} bytes make room for this:\n"
+        return Diff(name, 0, 0, note + whole.text)
     source = "/dev/null" if before is None else f"a/{name}"
     target = "/dev/null" if after is None else f"b/{name}"
     body = list(_hunks(lines_of(old), lines_of(new)))

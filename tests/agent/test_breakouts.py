@@ -99,3 +99,13 @@ async def test_the_limit_on_the_cost_holds_where_no_usage_is_told(upstream: Upst
         stream = await agent(server, await server.session())
         assert stream.one("budget_exceeded")["used"] > 0.0001
         assert len(upstream.requests) == 1
+
+
+async def test_a_card_shows_the_text_that_takes_the_place_of_bytes(server: Server, upstream: Upstream) -> None:
+    session = await server.session()
+    await agent(server, session, "make the folder")
+    (workspace(server, session) / "tool.sh").write_bytes(b"\x00\x01")
+    upstream.reply(calls(("write_file", {"path": "tool.sh", "content": "echo evil\n"})))
+    shown = card(await agent(server, session))["action"]["content"]
+    assert "+echo evil" in shown
+    assert "is not text; its 2 bytes" in shown
