@@ -24,14 +24,15 @@ from odysseus.agent.transcript import to_entry
 from odysseus.errors import OdysseusError
 from odysseus.events import ApprovalDecision, Event, Noted, ToolEnded, ToolProgressed, ToolStarted, UserAsked
 from odysseus.providers.base import ChatMessage, ToolCall
-from odysseus.tools.base import Preview, Tool, ToolContext, ToolError, ToolResult
-from odysseus.tools.output import PREFIX, fit
+from odysseus.tools.base import OutsideError, Preview, Tool, ToolContext, ToolError, ToolResult
+from odysseus.tools.output import PREFIX, cut, fit
 
 log = logging.getLogger(__name__)
 
 PROGRESS_SECONDS = 1.0
 AT_ONCE = 8
 FULL_COMMAND_LIMIT = 20_000
+ERROR_LIMIT = 8_000
 STOPPED = ToolResult("Stopped.", 130)
 WAITING = "Waiting for your approval."
 DENIED = "The user refused this call. Do not try it again in another form: find another way, or ask."
@@ -184,7 +185,7 @@ class CallRunner:
         result, outside = STOPPED, False
         try:
             if isinstance(ready, ToolError):
-                result = ToolResult(ready.message, 1)
+                result, outside = _failed(ready), isinstance(ready, OutsideError)
             else:
                 result, outside = await self._result(ready, call, round_)
         finally:
@@ -203,7 +204,7 @@ class CallRunner:
         except TimeoutError:
             return ToolResult(f"{tool.name} took longer than {tool.seconds:g} seconds and was stopped.", 124), False
         except OdysseusError as error:
-            return ToolResult(error.message, 1), False
+            return _failed(error), isinstance(error, OutsideError)
         except Exception:
             log.exception("the tool %s met an unexpected error", tool.name)
             return ToolResult("The tool met an error of its own. The server's log has the details.", 1), False
@@ -307,6 +308,11 @@ class _Progress:
         elapsed = time.monotonic() - self._begun
         self._timer = asyncio.get_running_loop().call_later(PROGRESS_SECONDS, self._tick)
         self._publish([ToolProgressed(self._call.id, self._call.name, message, elapsed, self._round, tail)])
+
+
+def _failed(error: OdysseusError) -> ToolResult:
+    """An error as a result; it may quote what the model wrote, at any length."""
+    return ToolResult(cut(error.message, ERROR_LIMIT), 1)
 
 
 def _beside(tool: Tool) -> bool:

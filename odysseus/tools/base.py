@@ -30,6 +30,10 @@ class ToolError(OdysseusError):
     status = 400
 
 
+class OutsideError(ToolError):
+    """The same, where the message quotes what others wrote."""
+
+
 class Arguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Base of a tool's arguments. A field says what it is for in `Annotated[..., Meta(description=...)]`."""
 

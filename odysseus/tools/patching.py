@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from odysseus.tools.base import ToolError
+from odysseus.tools.base import OutsideError, ToolError
 from odysseus.tools.content import line_ending, lines_of
 from odysseus.tools.patch import Hunk
 from odysseus.tools.replacing import nearest
@@ -64,7 +64,7 @@ def _place(lines: Sequence[str], at: int, hunk: Hunk, who: str) -> int:
         return len(lines) - len(old)
     found = [start for start in range(at, len(lines) - len(old) + 1) if _fits(lines, start, old)]
     if not found:
-        raise ToolError(_missing(lines, old, who))
+        raise _missing(lines, old, who)
     if len(found) > 1 and not hunk.anchors:
         numbers = ", ".join(str(start + 1) for start in found[:10])
         raise ToolError(f"{who} fits at several places (lines {numbers}). Give it more lines around the change.")
@@ -96,11 +96,13 @@ def _bare(line: str) -> str:
     return line.rstrip()
 
 
-def _missing(lines: Sequence[str], old: Sequence[str], who: str) -> str:
+def _missing(lines: Sequence[str], old: Sequence[str], who: str) -> ToolError:
     index = nearest(old, [line.rstrip("\r\n") for line in lines])
     if index is None:
-        return f"{who} does not fit: its lines are not in the file. Read the file, then write the patch anew."
+        return ToolError(
+            f"{who} does not fit: its lines are not in the file. Read the file, then write the patch anew."
+        )
     shown = "".join(f"{index + i + 1}\t{lines[index + i].rstrip()[:300]}\n" for i in range(min(6, len(lines) - index)))
-    return (
+    return OutsideError(
         f"{who} does not fit. Nearest lines of the file:\n{shown.encode('utf-8', 'replace').decode()}Copy them exactly."
     )

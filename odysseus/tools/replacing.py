@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
-from odysseus.tools.base import ToolError
+from odysseus.tools.base import OutsideError, ToolError
 from odysseus.tools.content import line_ending, lines_of, with_ending
 
 SHOWN_LINES = 6
@@ -25,7 +25,7 @@ def replace(text: str, old: str, new: str, *, everywhere: bool) -> str:
         raise ToolError("old and new are the same, so nothing would change.")
     places = _places(text, old)
     if not places:
-        raise ToolError(_not_found(text, old))
+        raise _not_found(text, old)
     if len(places) > 1 and not everywhere:
         raise ToolError(_too_often(text, places))
     ending = line_ending(text)
@@ -54,16 +54,18 @@ def _too_often(text: str, places: Sequence[tuple[int, int]]) -> str:
     )
 
 
-def _not_found(text: str, old: str) -> str:
+def _not_found(text: str, old: str) -> ToolError:
     lines = [line.rstrip("\r\n") for line in lines_of(text)]
     wanted = old.strip("\r\n").splitlines() or [old]
     index = nearest(wanted, lines)
     if index is None:
-        return "old was found 0 times, and nothing like it is there. Read the file, then copy the text exactly."
+        return ToolError(
+            "old was found 0 times, and nothing like it is there. Read the file, then copy the text exactly."
+        )
     shown = lines[index : index + min(SHOWN_LINES, len(wanted) + 1)]
     numbered = "\n".join(f"{number}\t{line[:300]}" for number, line in enumerate(shown, index + 1))
     numbered = numbered.encode("utf-8", "replace").decode()
-    return (
+    return OutsideError(
         f"old was found 0 times. Nearest lines of the file:\n{numbered}\nCopy the text exactly, with its indentation."
     )
 
