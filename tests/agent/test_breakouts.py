@@ -11,7 +11,7 @@ from serving import Server, config_of, serving, upstream_config
 from upstream import DONE, Upstream, answer, call_chunk, calls, chunk, finish
 
 from odysseus.agent import calls as calls_module
-from odysseus.agent.calls import AT_ONCE
+from odysseus.agent.calls import AT_ONCE, ERROR_LIMIT
 from odysseus.tools import files
 
 UNUSUAL = {
@@ -37,6 +37,12 @@ async def test_arguments_that_no_tool_takes_do_not_end_the_run(
     assert (stream.record["status"], stream.text) == ("completed", "I see.")
     assert len(rows(stream)) == 1
     assert (await agent(server, session, "and now?")).record["status"] == "completed"
+
+
+async def test_an_error_that_quotes_the_model_is_cut(server: Server, upstream: Upstream) -> None:
+    upstream.reply(calls(("n" * 300_000, {}), ("ls", {"x" * 300_000: 1}))).reply(answer("I see."))
+    stream = await agent(server, await server.session())
+    assert all(len(row["output"]) < ERROR_LIMIT + 200 for row in rows(stream))
 
 
 async def test_a_call_does_not_run_in_another_folder_than_the_card_named(server: Server, upstream: Upstream) -> None:
