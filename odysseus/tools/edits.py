@@ -26,6 +26,7 @@ from odysseus.tools.workspace import Workspace
 
 PREVIEW_LIMIT = 200_000
 FILES_LIMIT = 200
+TITLED_LIMIT = 50_000
 
 T = TypeVar("T")
 A = TypeVar("A", bound=Arguments)
@@ -185,7 +186,9 @@ def _patch(given: ApplyPatch, workspace: Workspace) -> Sequence[Rewrite]:
 
 
 def _patch_title(patch: str) -> str:
-    """The files of a patch on one line; a patch that is not understood has none."""
+    """The files of a patch on one line; a patch that is not understood, or is long to read, has none."""
+    if len(patch) > TITLED_LIMIT:
+        return "a long patch"
     try:
         files = parse_patch(patch)
     except ToolError:
