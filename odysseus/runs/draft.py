@@ -53,7 +53,7 @@ class Draft:
     @property
     def produced(self) -> Produced:
         """It all, as what the record is made from."""
-        return Produced(self.text, self.answering, self.usage, tool_calls(self.steps))
+        return Produced(self.text, self.answering, self.usage, tool_calls(self.steps), self._acted)
 
     def absorb(self, events: Sequence[Event], now: float) -> None:
         """Take in what the run publishes."""

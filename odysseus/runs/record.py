@@ -62,12 +62,16 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Produced:
-    """What a run has brought: the answer, who gave it, what each request used, and the calls that were made."""
+    """What a run has brought: the answer, who gave it, what each request used, and the calls that were made.
+
+    `acted` says that there were calls, also such that have not come to an end.
+    """
 
     text: str = ""
     answering: ModelInfo | None = None
     usage: Sequence[UsageReport] = ()
     tool_calls: int = 0
+    acted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +171,7 @@ def _note(ending: Ending, produced: Produced) -> str | None:
     text = produced.text
     if ending.finish_reason == "length" and not text.strip():
         return "The longest length was used up by reasoning, before any answer."
-    if ending.status == "completed" and not text.strip() and not produced.tool_calls:
+    if ending.status == "completed" and not text.strip() and not produced.acted:
         return "Only reasoning was produced, and no answer."
     if ending.finish_reason == "length":
         return "The answer was cut at the longest length."

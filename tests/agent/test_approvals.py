@@ -269,6 +269,7 @@ async def test_a_question_ends_the_turn_and_the_next_message_answers_it(server: 
     stream = await agent(server, session)
     assert stream.one("ask_user")["data"] == {"question": "Which colour?", "options": options, "multi": False}
     assert rows(stream)[0]["exit_code"] is None
+    assert stream.record["note"] is None
     assert len(upstream.requests) == 1
     assert (await server.history(session))[1]["metadata"]["ask_user"]["question"] == "Which colour?"
     upstream.reply(answer("Blue it is."))
