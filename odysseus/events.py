@@ -187,6 +187,53 @@ class WorkspaceRejected:
 
 
 @dataclass(frozen=True, slots=True)
+class FilesAttached:
+    """The files of a message as they were read (the contract's `attachments.data`)."""
+
+    data: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class PassagesUsed:
+    """Passages of the user's library that the model was given (the contract's `rag_sources.data`)."""
+
+    data: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class WebSourcesUsed:
+    """Web results that the model was given before it answered (the contract's `web_sources.data`)."""
+
+    data: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoriesUsed:
+    """Memories that the model was given (the contract's `memories_used.data`)."""
+
+    data: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """Older turns were summarised for the model; the history keeps them. `context_length` in tokens."""
+
+    context_length: int
+    messages_compacted: int
+
+
+@dataclass(frozen=True, slots=True)
+class ContextTrimmed:
+    """Older messages were left out for the model, since the window is full. Tokens are as counted."""
+
+    context_length: int
+    messages_before: int
+    messages_after: int
+    tokens_before: int
+    tokens_after: int
+
+
+@dataclass(frozen=True, slots=True)
 class RoundsExhausted:
     """The run has used its rounds; a next message goes on from there."""
 
@@ -341,6 +388,12 @@ Event = (
     | UiControlled
     | PlanUpdated
     | WorkspaceRejected
+    | FilesAttached
+    | PassagesUsed
+    | WebSourcesUsed
+    | MemoriesUsed
+    | Compacted
+    | ContextTrimmed
     | RoundsExhausted
     | BudgetExceeded
     | LoopBroken
