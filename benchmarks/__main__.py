@@ -23,6 +23,7 @@ NAMES = {
     "peers": "7. Beside AgentOS",
     "normalise": "8. Reading a stream beside the official client",
     "round": "9. A round of an agent",
+    "agents": "10. Named agents",
 }
 
 

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import AsyncIterator
 from typing import Any
 
 import orjson
 from aiohttp import ClientSession, web
 
+from odysseus.dialects.agent import event_frame, start_frame
 from odysseus.dialects.chat import text_frame
 
 HEADERS = {"Content-Type": "text/event-stream", "Cache-Control": "no-cache"}
 RESPONSES: list[web.StreamResponse] = []
 DONE = asyncio.Event()
+HTTP = web.AppKey("HTTP", ClientSession)
+IDS = ("01JZ0000000000000000000000", "01JZ0000000000000000000001")
+USAGE = {"prompt_tokens": 12, "completion_tokens": 20, "total_tokens": 32}
 
 
 async def flood(request: web.Request) -> web.StreamResponse:
@@ -71,6 +76,33 @@ async def rounds(request: web.Request) -> web.StreamResponse:
     return web.json_response({"rounds": count})
 
 
+async def turn(request: web.Request) -> web.StreamResponse:
+    """POST /turn?frames=N: a short answer of a named agent, frame by frame; with `model` once that port was asked."""
+    asked = await request.json()
+    if port := request.query.get("model"):
+        await _called(request.app[HTTP], f"http://127.0.0.1:{port}/v1/chat/completions", _chat(asked["message"]))
+    session_id, message_id = IDS
+    response = web.StreamResponse(headers={**HEADERS, "X-Session-Id": session_id})
+    await response.prepare(request)
+    await response.write(start_frame(session_id, message_id))
+    for _ in range(int(request.query["frames"])):
+        await response.write(event_frame("message_delta", {"delta": "word ", "message_id": message_id}))
+    await response.write(
+        event_frame("stream_end", {"message_id": message_id, "tokens_used": USAGE, "execution_time_ms": 10})
+    )
+    await response.write_eof()
+    return response
+
+
+def _chat(message: str) -> dict[str, Any]:
+    return {"model": "fake-model", "stream": True, "messages": [{"role": "user", "content": message}]}
+
+
+async def _http(app: web.Application) -> AsyncIterator[None]:
+    async with ClientSession() as app[HTTP]:
+        yield
+
+
 async def _called(http: ClientSession, url: str, asked: Any) -> Any:
     """The call in the answer, None when there is none."""
     called = None
@@ -92,8 +124,10 @@ async def main() -> None:
             web.get("/broadcast", broadcast),
             web.get("/end", end),
             web.post("/rounds", rounds),
+            web.post("/turn", turn),
         ]
     )
+    app.cleanup_ctx.append(_http)
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0, backlog=2048).start()

@@ -44,7 +44,7 @@ class Connection(asyncio.Protocol):
         self.open = False
         self._writable.set()
         if self.key:
-            self._model.closed_at[self.key] = time.monotonic()
+            self._model.closed(self.key, time.monotonic())
 
     def pause_writing(self) -> None:
         self._writable.clear()
@@ -91,7 +91,12 @@ class Model:
         self._joined = asyncio.Condition()
         self._tasks: set[asyncio.Task[None]] = set()
         self._turns = Turns()
-        self.closed_at: dict[str, float] = {}
+        self._closed: defaultdict[str, asyncio.Future[float]] = defaultdict(asyncio.get_running_loop().create_future)
+
+    def closed(self, key: str, at: float) -> None:
+        """A client has closed a connection of this key before its answer was whole."""
+        if not self._closed[key].done():
+            self._closed[key].set_result(at)
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
         """Run something beside the rest."""
@@ -109,7 +114,7 @@ class Model:
             await self._go(key, int(rest[0]))
             _send_json(connection, {})
         elif what == "closed":
-            _send_json(connection, {"at": self.closed_at.pop(key, None)})
+            _send_json(connection, {"at": await self._closed[key]})
         elif what == "first":
             await self._turns.sides[key].begun.wait()
             _send_json(connection, self._turns.sides[key].first)
