@@ -14,7 +14,9 @@ MISSING = (
     "Text in pictures is read with the extra `ocr`, which is not installed: pip install 'odysseus[ocr]'. "
     "The program tesseract will do as well."
 )
-_LONGEST_SIDE = 3000
+LONGEST_SIDE = 3000
+"""Pixels; letters that are lost in a picture of this size would hardly be read in a larger one."""
+
 _THREADS = 2
 
 Reader = Callable[[Any], str]
@@ -91,5 +93,5 @@ def _small(picture: Any) -> Any:
         seen = picture.convert("RGBA")
         picture = Image.alpha_composite(Image.new("RGBA", seen.size, "white"), seen)
     copy = picture.convert("RGB")
-    copy.thumbnail((_LONGEST_SIDE, _LONGEST_SIDE))
+    copy.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
     return copy

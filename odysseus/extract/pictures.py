@@ -9,7 +9,6 @@ from odysseus.extract.result import Extracted, Missing, Unreadable
 from odysseus.extract.source import Source
 
 _FORMATS = {f"image/{name.lower()}": name for name in ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "AVIF")}
-_DRAFT = 3000
 _SIDEWAYS = frozenset({5, 6, 7, 8})
 _ORIENTATION = 0x0112
 _DAMAGED = "The picture is damaged or was not sent whole. Open it in a picture program, save it again, and send that."
@@ -28,7 +27,7 @@ def read_picture(source: Source) -> Extracted:
     try:
         with Image.open(source.file, formats=[_FORMATS[source.mime]]) as picture:
             width, height = picture.size
-            picture.draft("RGB", (_DRAFT, _DRAFT))
+            picture.draft("RGB", (ocr.LONGEST_SIDE, ocr.LONGEST_SIDE))
             if picture.width * picture.height > source.limits.pixels:
                 raise Unreadable(_too_large(width * height, source.limits.pixels))
             picture.load()
@@ -46,6 +45,7 @@ def _text(picture: Any) -> tuple[str, str]:
     reader = ocr.find_reader()
     if reader is None:
         return "", ocr.MISSING
+    picture.thumbnail((ocr.LONGEST_SIDE, ocr.LONGEST_SIDE))  # first of all, since every further step makes a copy
     return reader(ImageOps.exif_transpose(picture)).strip(), ""
 
 

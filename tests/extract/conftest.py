@@ -30,10 +30,10 @@ def read(tmp_path: Path) -> Read:
 def read_here(tmp_path: Path) -> ReadHere:
     """The same in this process, for tests that take a library away."""
 
-    def call(data: bytes, name: str, **limits: Any) -> Extracted:
+    def call(data: bytes, name: str, declared: str = "", **limits: Any) -> Extracted:
         path = tmp_path / "bytes"
         path.write_bytes(data)
-        return read_file(path, name, ExtractLimits(**limits), "")
+        return read_file(path, name, ExtractLimits(**limits), declared)
 
     return call
 

@@ -21,26 +21,26 @@ def stream(content: bytes, entries: bytes = b"") -> bytes:
     return b"<< %s /Length %d >>\nstream\n%s\nendstream" % (entries, len(content), content)
 
 
-def make_pdf(pages: Sequence[bytes | Image.Image], junk: bytes = b"") -> bytes:
-    """A PDF of pages, each of drawing commands or one picture over all of it, with `junk` before its head."""
+def make_pdf(pages: Sequence[bytes | Image.Image], junk: bytes = b"", size: tuple[int, int] = (612, 792)) -> bytes:
+    """A PDF of pages of `size` points, each of commands or one picture over all of it, with `junk` before its head."""
     font = b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>"
     objects = [b"<< /Type /Catalog /Pages 2 0 R >>", b"", font]
-    kids = [_add_page(objects, page) for page in pages]
+    kids = [_add_page(objects, page, size) for page in pages]
     listed = b" ".join(b"%d 0 R" % kid for kid in kids)
     objects[1] = b"<< /Type /Pages /Count %d /Kids [%s] >>" % (len(kids), listed)
     return junk + _packed(objects)
 
 
-def _add_page(objects: Objects, page: bytes | Image.Image) -> int:
+def _add_page(objects: Objects, page: bytes | Image.Image, points: tuple[int, int]) -> int:
     commands, resources = page, b"/Font << /F1 3 0 R >>"
     if isinstance(page, Image.Image):
         size = b"/Width %d /Height %d" % page.size
         colours = b"/ColorSpace /DeviceRGB /BitsPerComponent 8 /Filter /DCTDecode"
         objects.append(stream(picture(page, "JPEG"), b"/Type /XObject /Subtype /Image %s %s" % (size, colours)))
-        commands, resources = b"q 612 0 0 792 0 0 cm /I Do Q", b"/XObject << /I %d 0 R >>" % len(objects)
+        commands, resources = b"q %d 0 0 %d 0 0 cm /I Do Q" % points, b"/XObject << /I %d 0 R >>" % len(objects)
     assert isinstance(commands, bytes)
     objects.append(stream(commands))
-    box = b"/MediaBox [0 0 612 792]"
+    box = b"/MediaBox [0 0 %d %d]" % points
     objects.append(
         b"<< /Type /Page /Parent 2 0 R %s /Contents %d 0 R /Resources << %s >> >>" % (box, len(objects), resources)
     )

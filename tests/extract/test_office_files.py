@@ -67,26 +67,26 @@ async def test_a_document_is_read_with_headings_lists_and_tables(read: Read) -> 
     )
 
 
-async def test_inserted_text_is_read_and_struck_text_is_not(read: Read) -> None:
+def test_inserted_text_is_read_and_struck_text_is_not(read_here: ReadHere) -> None:
     struck = f"<w:del>{paragraph('GONE')}</w:del><w:p><w:del><w:r><w:delText>GONE</w:delText></w:r></w:del></w:p>"
     inserted = (
         "<w:p><w:ins><w:r><w:t>new </w:t></w:r></w:ins><w:hyperlink><w:r><w:t>link</w:t></w:r></w:hyperlink></w:p>"
     )
     control = f"<w:sdt><w:sdtContent>{paragraph('in a control')}</w:sdtContent></w:sdt>"
-    found = await read(word_body(struck + inserted + control), "a.docx")
+    found = read_here(word_body(struck + inserted + control), "a.docx")
     assert found.text == "new link\n\nin a control"
 
 
-async def test_a_table_of_one_column_is_only_its_text(read: Read) -> None:
+def test_a_table_of_one_column_is_only_its_text(read_here: ReadHere) -> None:
     cell = f"<w:tbl><w:tr><w:tc>{paragraph('framed')}</w:tc></w:tr></w:tbl>"
-    assert (await read(word_body(cell), "a.docx")).text == "framed"
+    assert (read_here(word_body(cell), "a.docx")).text == "framed"
 
 
-async def test_comments_are_read(read: Read) -> None:
+def test_comments_are_read(read_here: ReadHere) -> None:
     document = docx.Document()
     run = document.add_paragraph("Some text").runs[0]
     document.add_comment(run, text="Please check this")
-    assert (await read(saved(document), "a.docx")).text == "Some text\n\n## Comments\n\n- Please check this"
+    assert (read_here(saved(document), "a.docx")).text == "Some text\n\n## Comments\n\n- Please check this"
 
 
 async def test_a_document_with_macros_is_read_without_them(read: Read) -> None:
@@ -112,8 +112,8 @@ def part(archive: bytes, name: str) -> bytes:
         return opened.read(name)
 
 
-async def test_a_document_without_text_says_so(read: Read) -> None:
-    found = await read(make_docx(), "a.docx")
+def test_a_document_without_text_says_so(read_here: ReadHere) -> None:
+    found = read_here(make_docx(), "a.docx")
     assert (found.kind, found.note) == ("none", "The document has no text.")
 
 
@@ -136,15 +136,15 @@ async def test_a_workbook_is_read_sheet_by_sheet(read: Read) -> None:
     )
 
 
-async def test_formulas_without_results_are_told(read: Read) -> None:
-    found = await read(make_xlsx({"a": [[1, "=A1+1"]]}), "a.xlsx")
+def test_formulas_without_results_are_told(read_here: ReadHere) -> None:
+    found = read_here(make_xlsx({"a": [[1, "=A1+1"]]}), "a.xlsx")
     assert "| 1 |" in found.text
     assert "formulas have no stored result" in found.note
 
 
-async def test_a_stored_result_of_a_formula_is_read(read: Read) -> None:
+def test_a_stored_result_of_a_formula_is_read(read_here: ReadHere) -> None:
     cells = b'<row r="1"><c r="A1"><f>6*7</f><v>42</v></c></row>'
-    found = await read(with_parts(make_xlsx({"a": [[1]]}), {SHEET: SHEET_HEAD + cells + SHEET_END}), "a.xlsx")
+    found = read_here(with_parts(make_xlsx({"a": [[1]]}), {SHEET: SHEET_HEAD + cells + SHEET_END}), "a.xlsx")
     assert ("| 42 |" in found.text, found.note) == (True, "")
 
 
@@ -159,19 +159,19 @@ async def test_a_million_formatted_empty_rows_are_no_rows(read: Read) -> None:
     assert found.text.endswith("|  | 7 |")
 
 
-async def test_of_a_large_sheet_head_and_tail_are_shown(read: Read) -> None:
+def test_of_a_large_sheet_head_and_tail_are_shown(read_here: ReadHere) -> None:
     rows: list[list[object]] = [["id", "name"], *([row, f"Name {row}"] for row in range(3000))]
-    found = await read(make_xlsx({"a": rows}), "a.xlsx", table_characters=2000)
+    found = read_here(make_xlsx({"a": rows}), "a.xlsx", table_characters=2000)
     assert found.text.startswith("## a (3,000 rows, 2 columns)\n\n| id | name |\n| --- | --- |\n| 0 | Name 0 |")
     assert "rows left out here]" in found.text
     assert found.text.endswith("| 2999 | Name 2999 |")
     assert len(found.text) < 3000
 
 
-async def test_what_a_sheet_says_of_its_own_size_is_not_believed(read: Read) -> None:
+def test_what_a_sheet_says_of_its_own_size_is_not_believed(read_here: ReadHere) -> None:
     size = b'<dimension ref="A1:XFD1048576"/>'
     data = SHEET_HEAD.replace(b"<sheetData>", size + b"<sheetData>") + NAMED + SHEET_END
-    found = await read(with_parts(make_xlsx({"a": [[1]]}), {SHEET: data}), "a.xlsx")
+    found = read_here(with_parts(make_xlsx({"a": [[1]]}), {SHEET: data}), "a.xlsx")
     assert found.text.startswith("## a (0 rows, 1 column)")
 
 
@@ -221,8 +221,8 @@ async def test_a_document_called_something_else_is_read(read: Read, name: str) -
         (b"{\\rtf1 text}", "Rich text"),
     ],
 )
-async def test_other_archives_and_old_files_say_what_to_do(read: Read, data: bytes, words: str) -> None:
-    found = await read(data, "b.docx")
+def test_other_archives_and_old_files_say_what_to_do(read_here: ReadHere, data: bytes, words: str) -> None:
+    found = read_here(data, "b.docx")
     assert (found.kind, found.text) == ("failed", "")
     assert words in found.note
 

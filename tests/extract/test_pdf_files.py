@@ -8,6 +8,7 @@ import sys
 
 import pypdf
 import pytest
+from PIL import Image
 from sample_files import Read, ReadHere, grid, lines, make_pdf, scan
 
 from odysseus.extract.kinds import DOCX, PDF
@@ -32,14 +33,12 @@ async def test_text_comes_page_by_page(read: Read) -> None:
     assert (found.kind, found.mime, found.pages, found.note, found.mismatch) == ("text", PDF, 2, "", False)
 
 
-async def test_a_word_parted_at_the_end_of_a_line_is_whole(read: Read) -> None:
-    assert "example of it" in (await read(make_pdf([lines("This is an exam-", "ple of it")]), "a.pdf")).text
+def test_a_word_parted_at_the_end_of_a_line_is_whole(read_here: ReadHere) -> None:
+    assert "example of it" in (read_here(make_pdf([lines("This is an exam-", "ple of it")]), "a.pdf")).text
 
 
-async def test_the_cells_of_a_row_stand_on_one_line(read: Read) -> None:
-    found = await read(
-        make_pdf([grid([["Name", "Count", "Price"], ["Apples", "3", "1.20"], ["Pears", "4", "2"]])]), "a"
-    )
+def test_the_cells_of_a_row_stand_on_one_line(read_here: ReadHere) -> None:
+    found = read_here(make_pdf([grid([["Name", "Count", "Price"], ["Apples", "3", "1.20"], ["Pears", "4", "2"]])]), "a")
     assert [line.split() for line in found.text.splitlines()[1:]] == [
         ["Name", "Count", "Price"],
         ["Apples", "3", "1.20"],
@@ -70,7 +69,8 @@ def test_without_the_extra_its_name_is_told(read_here: ReadHere, monkeypatch: py
 
 @needs_ocr
 async def test_a_scanned_page_is_read_by_ocr(read: Read) -> None:
-    found = await read(make_pdf([lines(LONG), scan("Invoice 48213"), b""]), "a.pdf")
+    pages: list[bytes | Image.Image] = [lines(LONG).replace(b"72 720", b"9 99"), scan("Invoice 48213", (850, 400)), b""]
+    found = await read(make_pdf(pages, size=(306, 144)), "a.pdf")
     assert (found.kind, found.note) == ("text", "Page 2 was read by OCR.")
     assert "[Page 2, read by OCR]\nInvoice 48213" in found.text
     assert "[Page 3, blank]" in found.text
@@ -82,19 +82,19 @@ async def test_a_locked_pdf_is_called_password_protected(read: Read) -> None:
     assert "password-protected" in found.note
 
 
-async def test_a_pdf_that_only_its_owner_may_change_is_read(read: Read) -> None:
-    assert LONG in (await read(locked(make_pdf([lines(LONG)]), "", "owner"), "a.pdf")).text
+def test_a_pdf_that_only_its_owner_may_change_is_read(read_here: ReadHere) -> None:
+    assert LONG in (read_here(locked(make_pdf([lines(LONG)]), "", "owner"), "a.pdf")).text
 
 
 @pytest.mark.parametrize("data", [b"%PDF-1.7\n" + b"nothing" * 50, make_pdf([lines(LONG)])[:100], b"%PDF-1.4"])
-async def test_a_broken_pdf_says_what_to_do(read: Read, data: bytes) -> None:
-    found = await read(data, "a.pdf")
+def test_a_broken_pdf_says_what_to_do(read_here: ReadHere, data: bytes) -> None:
+    found = read_here(data, "a.pdf")
     assert (found.kind, found.mime) == ("failed", PDF)
     assert "damaged" in found.note
 
 
-async def test_junk_before_a_pdf_is_no_harm(read: Read) -> None:
-    assert LONG in (await read(make_pdf([lines(LONG)], b"HTTP/1.1 200 OK\r\n\r\n" * 20), "a.pdf")).text
+def test_junk_before_a_pdf_is_no_harm(read_here: ReadHere) -> None:
+    assert LONG in (read_here(make_pdf([lines(LONG)], b"HTTP/1.1 200 OK\r\n\r\n" * 20), "a.pdf")).text
 
 
 @pytest.mark.parametrize(
@@ -114,8 +114,8 @@ async def test_a_text_called_pdf_is_read_and_told(read: Read) -> None:
     assert found.note == "It is called a PDF, but it is text, and was read as that."
 
 
-async def test_pages_over_the_limit_are_told(read: Read) -> None:
-    found = await read(
+def test_pages_over_the_limit_are_told(read_here: ReadHere) -> None:
+    found = read_here(
         make_pdf([lines(f"This is the page with number {page}") for page in range(1, 6)]), "a.pdf", pages=2
     )
     assert (found.pages, "number 2" in found.text, "number 3" in found.text) == (5, True, False)
