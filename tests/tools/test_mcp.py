@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil  # type: ignore[import-untyped]
+import orjson
 import pytest
 import pytest_asyncio
 from contexts import context
@@ -476,6 +477,13 @@ def test_names_are_fit_for_models_and_never_the_same() -> None:
 )
 def test_a_schema_that_is_no_object_or_too_long_is_not_usable(schema: Mapping[str, Any]) -> None:
     assert usable_schema(schema) is None
+
+
+def test_a_schema_that_is_usable_can_be_sent() -> None:
+    schema: Mapping[str, Any] = {}
+    while usable := usable_schema({"properties": {"a": schema}}):
+        orjson.dumps({"tools": [{"function": {"parameters": usable}}]})
+        schema = {"items": schema}
 
 
 def test_arguments_are_checked_and_a_number_in_a_string_counts() -> None:
