@@ -7,7 +7,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from odysseus.agent.transcript import paired, without_tools
+from odysseus.agent.transcript import paired, storable, without_tools
 from odysseus.context.budget import MESSAGE_OVERHEAD, estimate_tokens
 from odysseus.events import CallWritten, Event, FellBack, ReasoningDelta, Retrying, TextDelta, UsageReport
 from odysseus.providers.base import (
@@ -107,12 +107,12 @@ class Request:
                 case Finished():
                     self.said.finished = chunk
                 case ToolCall():
-                    self.said.calls.append(chunk)
+                    self.said.calls.append(chunk if storable(chunk.state) else replace(chunk, state=None))
                     self._write(chunk.id, chunk.name, self._unwritten(chunk))
                 case ToolCallFragment(_, id, name, arguments):
                     self._write(id, name, arguments)
-                case ProviderState():
-                    self.said.state = chunk
+                case ProviderState(data):
+                    self.said.state = chunk if storable(data) else None
 
     def _write(self, call_id: str, name: str, arguments: str) -> None:
         self._written.setdefault(call_id, []).append(arguments)

@@ -6,7 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import orjson
+
 from odysseus.providers.base import ChatMessage, ToolCall
+
+SPARE_LEVELS = 16
+"""How much deeper a value stands in a stored answer, or in a request."""
 
 NOT_RUN = "This call did not run: the turn ended before it. Call it again if it is still needed."
 
@@ -34,6 +39,17 @@ def from_entry(entry: Mapping[str, Any]) -> ChatMessage:
         reasoning=entry.get("reasoning", ""),
         state=entry.get("state"),
     )
+
+
+def storable(value: Any) -> bool:
+    """Whether a value that an endpoint gave can be stored, and sent back, as JSON."""
+    for _ in range(SPARE_LEVELS):
+        value = [value]
+    try:
+        orjson.dumps(value)
+    except orjson.JSONEncodeError:  # nested too deeply, or a number that is too large
+        return False
+    return True
 
 
 def paired(messages: Iterable[ChatMessage]) -> list[ChatMessage]:

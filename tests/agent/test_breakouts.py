@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playing import agent, card, decide, prompt, rows, workspace
 from serving import Server, config_of, serving, upstream_config
-from upstream import DONE, Upstream, answer, call_chunk, calls, chunk, finish
+from upstream import DONE, Pause, Upstream, answer, call_chunk, calls, chunk, finish, text_chunk
 
 from odysseus.agent import calls as calls_module
 from odysseus.agent.calls import AT_ONCE, ERROR_LIMIT
@@ -140,3 +141,28 @@ async def test_an_error_that_quotes_a_file_is_outside_text(
         assert prompt(upstream, 2)[-1]["content"].startswith("[outside text ")
         assert "from outside" in card(stream)["description"]
         assert not (workspace(server, session) / "taken").exists()
+
+
+def nested(levels: int) -> Any:
+    value: Any = {"thought_signature": "x"}
+    for _ in range(levels):
+        value = {"google": value}
+    return value
+
+
+@pytest.mark.parametrize("state", [nested(300), nested(250), {"number": 2**70}], ids=["deep", "nearly", "large"])
+async def test_what_an_endpoint_wants_back_is_left_out_where_it_cannot_be_kept(
+    server: Server, upstream: Upstream, state: Any
+) -> None:
+    call = {"index": 0, "id": "a", "function": {"name": "ls", "arguments": "{}"}, "extra_content": state}
+    details = [{"type": "reasoning.encrypted", "data": state}]
+    asked = asyncio.Event()
+    upstream.reply(chunk({"tool_calls": [call], "reasoning_details": details}), finish("tool_calls"), DONE)
+    upstream.reply(text_chunk("half"), Pause(asked), finish(), DONE)
+    session = await server.session()
+    stream = await (await server.send(session, "look", mode="agent")).until_text("half")
+    runs = server.services.runs
+    await runs._checkpointer.save(runs.going())
+    asked.set()
+    assert (await stream.rest()).record["status"] == "completed"
+    assert (await server.history(session))[1]["content"] == "half"
