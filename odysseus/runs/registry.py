@@ -197,6 +197,8 @@ class RunRegistry:
             began = time.perf_counter()
             request = await self._request(ask)
             seconds = time.perf_counter() - began
+            if ask.incognito:  # it stores nothing of its own, but what waits for the user waits no longer
+                await self._store.retire_approvals(ask.session_id)
             begun = None if ask.incognito else await self._store.begin(_run_start(run_id, ask, sealed))
             self._desk.approvals.forget(ask.session_id)
             run = self._make(_identity(run_id, ask, begun, self._clock.wall()), ask, encode)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playing import agent, card, decide, prompt, rows, workspace
+from playing import agent, card, decide, prompt, refused, rows, workspace
 from serving import Server, config_of, serving, upstream_config
 from upstream import DONE, Pause, Upstream, answer, call_chunk, calls, chunk, finish, text_chunk
 
@@ -166,3 +166,12 @@ async def test_what_an_endpoint_wants_back_is_left_out_where_it_cannot_be_kept(
     asked.set()
     assert (await stream.rest()).record["status"] == "completed"
     assert (await server.history(session))[1]["content"] == "half"
+
+
+async def test_an_incognito_message_retires_a_card_too(server: Server, upstream: Upstream) -> None:
+    upstream.reply(calls(("write_file", {"path": "note.txt", "content": "x\n"})))
+    session = await server.session()
+    asked = card(await agent(server, session))
+    await agent(server, session, "not that", incognito=True)
+    await refused(server, session, asked["approval_id"])
+    assert len(await server.history(session)) == 2
