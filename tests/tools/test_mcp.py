@@ -15,8 +15,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import psutil  # type: ignore[import-untyped]
 import orjson
+import psutil  # type: ignore[import-untyped]
 import pytest
 import pytest_asyncio
 from contexts import context
