@@ -171,8 +171,14 @@ def wide_order(head: bytes) -> str:
     if half < 2 or (len(head) % 2 and len(head) < HEAD_BYTES):
         return ""
     if odd >= half * 0.3 and even <= half * 0.02:
-        return "utf-16-le"
-    return "utf-16-be" if even >= half * 0.3 and odd <= half * 0.02 else ""
+        return "utf-16-le" if _are_letters(head[0::2], head[1::2]) else ""
+    spelt = even >= half * 0.3 and odd <= half * 0.02 and _are_letters(head[1::2], head[0::2])
+    return "utf-16-be" if spelt else ""
+
+
+def _are_letters(low: bytes, high: bytes) -> bool:
+    """Whether the letters of Latin among them are letters and no controls."""
+    return has_few_controls(bytes(letter for letter, page in zip(low, high, strict=False) if page == 0))
 
 
 def _kind_of_text(head: bytes, name: str) -> str:

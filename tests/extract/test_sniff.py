@@ -90,3 +90,8 @@ def test_what_is_said_of_a_file_is_held_against_its_content(
     mime: str, declared: str, name: str, expected: bool
 ) -> None:
     assert is_mismatch(mime, declared, name) is expected
+
+
+@pytest.mark.parametrize("data", [b"\x00\x01\x02\xff" * 100, b"\x00\x03\x00\x07" * 50, bytes(range(256)) * 4])
+def test_numbers_with_zeros_between_them_are_no_text(data: bytes) -> None:
+    assert sniff(data) == BINARY
