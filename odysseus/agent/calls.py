@@ -197,7 +197,7 @@ class CallRunner:
         self.count += 1
         tool = ready.tool
         progress = _Progress(self._publish, call, round_)
-        context = self._context(f"{round_}.{call.id}", progress.tell)
+        context = replace(self._context(f"{round_}.{call.id}", progress.tell), outside=self.trust.outside)
         try:
             async with asyncio.timeout(tool.seconds):
                 result = await tool.run(ready.arguments, context)
@@ -211,7 +211,7 @@ class CallRunner:
         finally:
             progress.stop()
         output = await fit(result.output, tool.output_limit, context.workspace.outputs, context.call_id)
-        return replace(result, output=output), tool.outside
+        return replace(result, output=output), tool.outside or result.outside
 
     def _close(
         self, call: ToolCall, command: str, result: ToolResult, elapsed: float, round_: int, *, outside: bool

@@ -18,12 +18,15 @@ from odysseus.store.db import Connection, Database, Row
 MOST_MEMORIES = 1000
 MOST_WORDS = 20
 
-_COLUMNS = "id, text, category, pinned, session_id, created_at, updated_at"
+_COLUMNS = "id, text, category, pinned, session_id, created_at, updated_at, outside"
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """One fact, on one line. `session_id` is the chat it comes from. Times are seconds since the epoch."""
+    """One fact, on one line. `session_id` is the chat it comes from. Times are seconds since the epoch.
+
+    `outside`: text from outside had entered that chat, so it may be what others wrote.
+    """
 
     id: str
     text: str
@@ -32,6 +35,7 @@ class Memory:
     session_id: str | None
     created_at: float
     updated_at: float
+    outside: bool = False
 
 
 def tidy(text: str) -> str:
@@ -46,21 +50,23 @@ class MemoryStore:
         self._db = db
         self._clock = clock
 
-    async def remember(self, text: str, category: str, session_id: str | None = None) -> tuple[Memory, bool]:
+    async def remember(
+        self, text: str, category: str, session_id: str | None = None, *, outside: bool = False
+    ) -> tuple[Memory, bool]:
         """Keep a fact; gives it and whether it is new. The same text but for case and spaces is not kept again.
 
         Raises Conflict when there are too many.
         """
         now = self._clock.wall()
-        made = Memory(secrets.token_hex(6), tidy(text), category, False, session_id, now, now)
+        made = Memory(secrets.token_hex(6), tidy(text), category, False, session_id, now, now, outside)
 
         async def work(db: Connection) -> tuple[Memory, bool]:
             if known := await _find(db, "fold(text) = fold(?)", made.text):
                 return known, False
             await _check_room(db)
             await db.execute(
-                f"INSERT INTO memories ({_COLUMNS}) VALUES (?, ?, ?, 0, ?, ?, ?)",
-                (made.id, made.text, category, session_id, now, now),
+                f"INSERT INTO memories ({_COLUMNS}) VALUES (?, ?, ?, 0, ?, ?, ?, ?)",
+                (made.id, made.text, category, session_id, now, now, int(outside)),
             )
             return made, True
 
@@ -106,5 +112,5 @@ async def _check_room(db: Connection) -> None:
 
 def _memory(row: Row) -> Memory:
     fields: dict[str, Any] = dict(row)
-    fields["pinned"] = bool(fields["pinned"])
+    fields |= {name: bool(fields[name]) for name in ("pinned", "outside")}
     return Memory(**fields)

@@ -46,7 +46,8 @@ class ToolContext:
     """Where and for whom a call runs.
 
     `progress(message, tail)` may be called at any time, from the event loop only; it is cheap. `incognito` forbids
-    to leave anything on disk outside the workspace. `time_zone` is the user's, like `Europe/Oslo`, or empty.
+    to leave anything on disk outside the workspace. `time_zone` is the user's, like `Europe/Oslo`, or empty. `outside`
+    says that others' text has entered the chat.
     """
 
     session_id: str
@@ -56,6 +57,7 @@ class ToolContext:
     progress: Callable[[str, str], None]
     incognito: bool = False
     time_zone: str = ""
+    outside: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ class ToolResult:
 
     `output` is read by the model and the user. `exit_code` is 0 for success and another number for a failure. `extras`
     are further fields of the contract's `tool_output`. `events` are shown before the row closes, `after` behind it.
-    `ends_turn` says that the user has the next word.
+    `ends_turn` says that the user has the next word. `outside` marks this one result of a tool whose others are not.
     """
 
     output: str
@@ -73,6 +75,7 @@ class ToolResult:
     events: Sequence[Event] = ()
     after: Sequence[Event] = ()
     ends_turn: bool = False
+    outside: bool = False
 
 
 @dataclass(frozen=True, slots=True)

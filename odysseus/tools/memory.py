@@ -41,7 +41,7 @@ def memory_tools(store: MemoryStore) -> Sequence[Tool]:
     async def run(given: ManageMemory, context: ToolContext) -> ToolResult:
         match given.action:
             case "remember":
-                return await _remember(store, given, context.session_id)
+                return await _remember(store, given, context)
             case "list":
                 return await _list(store, given)
             case "forget":
@@ -59,12 +59,12 @@ def memory_tools(store: MemoryStore) -> Sequence[Tool]:
     )
 
 
-async def _remember(store: MemoryStore, given: ManageMemory, session_id: str) -> ToolResult:
+async def _remember(store: MemoryStore, given: ManageMemory, context: ToolContext) -> ToolResult:
     text = tidy(clean_text(given.text))
     if not text:
         raise ToolError("There is nothing to remember: give the fact as text.")
     category = tidy(clean_text(given.category)).casefold() or FACT
-    memory, new = await store.remember(text, category, session_id)
+    memory, new = await store.remember(text, category, context.session_id, outside=context.outside)
     return ToolResult(f"{'Remembered' if new else 'Known already'}: {memory.id}  [{memory.category}] {memory.text}")
 
 
@@ -75,7 +75,7 @@ async def _list(store: MemoryStore, given: ManageMemory) -> ToolResult:
     lines = [f"{memory.id}  [{memory.category}] {memory.text}" for memory in found[:LISTED]]
     if len(found) > LISTED:
         lines.append(f"[{len(found) - LISTED} more. Give words in text to find them.]")
-    return ToolResult("\n".join(lines))
+    return ToolResult("\n".join(lines), outside=any(memory.outside for memory in found[:LISTED]))
 
 
 async def _forget(store: MemoryStore, given: ManageMemory) -> ToolResult:
