@@ -7,8 +7,8 @@ import base64
 import binascii
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -84,15 +84,25 @@ class AgentCall:
 @asynccontextmanager
 async def read_call(request: web.Request, profile: AgentProfile) -> AsyncIterator[AgentCall]:
     """The call; its files are there until the block ends. Raises BadRequest, TooLarge, UnsupportedMedia."""
-    folder = await asyncio.to_thread(tempfile.mkdtemp, prefix="odysseus-files-")
-    try:
+    async with AsyncExitStack() as kept:
+        files: Sequence[SentFile] = ()
         if request.content_type == "multipart/form-data":
-            fields, files = await _Parts(profile, Path(folder)).read(request)
+            fields, files = await _Parts(profile, await kept.enter_async_context(_folder())).read(request)
             body = convert({**fields, "files": ()}, AgentBody)
         else:
             body = convert(await read_json(request, _json_limit(profile)), AgentBody)
-            files = await asyncio.to_thread(_unpacked, body.files, profile, Path(folder))
+            if body.files:
+                folder = await kept.enter_async_context(_folder())
+                files = await asyncio.to_thread(_unpacked, body.files, profile, folder)
         yield AgentCall(_message(body), parse_session_id(body.session_id), body.include_reasoning, tuple(files))
+
+
+@asynccontextmanager
+async def _folder() -> AsyncIterator[Path]:
+    """A folder for the files of one call, gone with it."""
+    folder = await asyncio.to_thread(tempfile.mkdtemp, prefix="odysseus-files-")
+    try:
+        yield Path(folder)
     finally:
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
