@@ -1,26 +1,39 @@
 """Files that were sent or made: a row for each, and its bytes kept once by their hash.
 
-Knows nothing of who sent a file and what is in it, but for the few types of pictures that a page may show.
+A file stays while a message names it, else for a day after it was last used. Knows nothing of who sent a file and what
+is in it, but for the few types of pictures that a page may show.
 """
 
 from __future__ import annotations
 
 import asyncio
+import errno
 import hashlib
 import os
+import re
 import secrets
 import tempfile
-from dataclasses import astuple, dataclass
+from collections.abc import AsyncIterator, Collection, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
 
 from odysseus.clock import Clock
 from odysseus.errors import NotFound, StoreError
 from odysseus.store.db import Connection, Database
 
+T = TypeVar("T")
+
 NAME_LIMIT = 200
 HEAD_BYTES = 16
 """How much of a file `picture_type` needs."""
+KEPT_SECONDS = 86_400.0
+"""How long a file stays that no message names."""
 
+_INCOMING = ".new-"
+_HASH = re.compile(r"[0-9a-f]{64}")
+_COLUMNS = "id, name, mime, size, sha256, created_at"
 _PICTURES: tuple[tuple[bytes, str], ...] = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
@@ -31,7 +44,7 @@ _PICTURES: tuple[tuple[bytes, str], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A kept file. `mime` is what its sender said of it, `size` is in bytes, `created_at` in epoch seconds."""
+    """A kept file. `mime` is what it was found to be, `size` is in bytes, `created_at` in epoch seconds."""
 
     id: str
     name: str
@@ -39,6 +52,58 @@ class Upload:
     size: int
     sha256: str
     created_at: float
+
+
+class Incoming:
+    """A file on its way in: written and hashed as it comes, never whole in memory."""
+
+    def __init__(self, file: BinaryIO, path: Path) -> None:
+        self.path = path
+        self.size = 0
+        self._file = file
+        self._hash = hashlib.sha256()
+
+    @property
+    def sha256(self) -> str:
+        """Of what has come so far."""
+        return self._hash.hexdigest()
+
+    async def write(self, data: bytes) -> None:
+        """Add a piece. Raises StoreError."""
+        self.size += len(data)
+        await asyncio.to_thread(self._write, data)
+
+    async def finish(self) -> None:
+        """See that it is on the disk. Raises StoreError."""
+        await asyncio.to_thread(self._finish)
+
+    def close(self) -> None:
+        """Let go of the file; what was not kept is gone."""
+        self._file.close()
+        self.path.unlink(missing_ok=True)
+
+    def _write(self, data: bytes) -> None:
+        try:
+            self._file.write(data)
+        except OSError as error:
+            raise _not_saved(error) from error
+        self._hash.update(data)
+
+    def _finish(self) -> None:
+        try:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise _not_saved(error) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A file that has come whole, with what it is called."""
+
+    name: str
+    mime: str
+    file: Incoming
 
 
 def picture_type(head: bytes) -> str:
@@ -55,57 +120,160 @@ class UploadStore:
         self._db = db
         self._folder = folder
         self._clock = clock
+        self._lock = asyncio.Lock()  # a file that is being kept is not swept away before its row is there
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    @asynccontextmanager
+    async def incoming(self) -> AsyncIterator[Incoming]:
+        """A new file to write to; it is gone afterwards unless it was kept. Raises StoreError."""
+        file = await asyncio.to_thread(_new_file, self._folder)
+        try:
+            yield file
+        finally:
+            file.close()
 
     async def add(self, name: str, mime: str, data: bytes) -> Upload:
-        """Keep a file under a new id that nobody can guess. Raises StoreError."""
-        digest = await asyncio.to_thread(self._keep, data)
-        upload = Upload(
-            secrets.token_hex(16), name[:NAME_LIMIT], mime[:NAME_LIMIT], len(data), digest, self._clock.wall()
-        )
+        """Keep bytes under a new id that nobody can guess. Raises StoreError."""
+        async with self.incoming() as file:
+            await file.write(data)
+            return (await self.keep([Sent(name, mime, file)]))[0]
 
-        async def work(db: Connection) -> None:
-            await db.execute(
-                "INSERT INTO uploads (id, name, mime, size, sha256, created_at) VALUES (?, ?, ?, ?, ?, ?)",
-                astuple(upload),
-            )
-
-        await self._db.write(work)
-        return upload
+    async def keep(self, sent: Sequence[Sent]) -> Sequence[Upload]:
+        """Keep files that have come whole, all or none, each under a new id. Raises StoreError."""
+        for one in sent:
+            await one.file.finish()
+        now = self._clock.wall()
+        uploads = [
+            Upload(secrets.token_hex(16), one.name[:NAME_LIMIT], one.mime[:NAME_LIMIT], one.file.size, digest, now)
+            for one, digest in ((one, one.file.sha256) for one in sent)
+        ]
+        await self._alone(self._keep(sent, uploads))
+        return uploads
 
     async def get(self, upload_id: str) -> Upload:
         """The upload. Raises NotFound."""
-        row = await self._db.read_one("SELECT * FROM uploads WHERE id = ?", (upload_id,))
+        row = await self._db.read_one(f"SELECT {_COLUMNS} FROM uploads WHERE id = ?", (upload_id,))
         if row is None:
-            raise NotFound("There is no such file. It may have been deleted.")
+            raise _no_file()
         return Upload(**dict(row))
+
+    async def use(self, upload_ids: Sequence[str]) -> Sequence[Upload]:
+        """The uploads in this order, each once; from now on they stay for another day. Raises NotFound for any."""
+        wanted, now = list(dict.fromkeys(upload_ids)), self._clock.wall()
+
+        async def work(db: Connection) -> Sequence[Upload]:
+            found = []
+            for upload_id in wanted:
+                await db.execute("UPDATE uploads SET used_at = ? WHERE id = ?", (now, upload_id))
+                rows = list(await db.execute_fetchall(f"SELECT {_COLUMNS} FROM uploads WHERE id = ?", (upload_id,)))
+                if not rows:
+                    raise _no_file()
+                found.append(Upload(**dict(rows[0])))
+            return found
+
+        return await self._db.write(work) if wanted else []
+
+    async def set_types(self, types: Mapping[str, str]) -> None:
+        """Say what the uploads with these ids were found to be."""
+
+        async def work(db: Connection) -> None:
+            await db.executemany(
+                "UPDATE uploads SET mime = ? WHERE id = ?", [(mime, upload_id) for upload_id, mime in types.items()]
+            )
+
+        await self._db.write(work)
 
     def path(self, upload: Upload) -> Path:
         """Where its bytes are."""
-        return self._folder / upload.sha256[:2] / upload.sha256
+        return self._place(upload.sha256)
 
-    def _keep(self, data: bytes) -> str:
-        digest = hashlib.sha256(data).hexdigest()
-        path = self._folder / digest[:2] / digest
-        try:
-            if not (path.is_file() and path.stat().st_size == len(data)):
-                _write_whole(path, data)
-        except OSError as error:
-            raise StoreError(
-                "The file could not be saved. See that the disk has space and the data folder can be written."
-            ) from error
-        return digest
+    async def sweep(self) -> int:
+        """Delete what no message names and nobody has used for a day, bytes and read text too; gives how many."""
+        return await self._alone(self._sweep())
+
+    async def close(self) -> None:
+        """Let what is under way finish."""
+        if self._tasks:
+            await asyncio.wait(set(self._tasks))
+
+    def _place(self, digest: str) -> Path:
+        return self._folder / digest[:2] / digest
+
+    async def _alone(self, work: Coroutine[Any, Any, T]) -> T:
+        """Nothing else is kept or swept meanwhile; a caller that is cancelled leaves it to finish."""
+
+        async def locked() -> T:
+            async with self._lock:
+                return await work
+
+        task = asyncio.create_task(locked())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return await asyncio.shield(task)
+
+    async def _keep(self, sent: Sequence[Sent], uploads: Sequence[Upload]) -> None:
+        for one, upload in zip(sent, uploads, strict=True):
+            await asyncio.to_thread(_move, one.file, self.path(upload))
+
+        async def work(db: Connection) -> None:
+            await db.executemany(
+                f"INSERT INTO uploads ({_COLUMNS}, used_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)",
+                [(one.id, one.name, one.mime, one.size, one.sha256, one.created_at) for one in uploads],
+            )
+
+        await self._db.write(work)
+
+    async def _sweep(self) -> int:
+        until = self._clock.wall() - KEPT_SECONDS
+
+        async def work(db: Connection) -> int:
+            cursor = await db.execute(
+                """DELETE FROM uploads WHERE used_at <= ?
+                   AND NOT EXISTS (SELECT 1 FROM message_uploads WHERE upload_id = uploads.id)""",
+                (until,),
+            )
+            await db.execute("DELETE FROM file_texts WHERE sha256 NOT IN (SELECT sha256 FROM uploads)")
+            return cursor.rowcount
+
+        deleted = await self._db.write(work)
+        rows = await self._db.read("SELECT DISTINCT sha256 FROM uploads")
+        await asyncio.to_thread(_remove_others, self._folder, {row[0] for row in rows}, until)
+        return deleted
 
 
-def _write_whole(path: Path, data: bytes) -> None:
-    """The file is there whole or not at all, also after a crash. Only its owner can read it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+def _no_file() -> NotFound:
+    return NotFound("There is no such file. It may have been deleted.")
+
+
+def _not_saved(error: OSError) -> StoreError:
+    if error.errno == errno.ENOSPC:
+        return StoreError("The disk is full: the file was not saved. Free some space, then try again.", status=507)
+    return StoreError("The file could not be saved. See that the disk has space and the data folder can be written.")
+
+
+def _new_file(folder: Path) -> Incoming:
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+        folder.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=folder, prefix=_INCOMING)  # only its owner can read it
+    except OSError as error:
+        raise _not_saved(error) from error
+    return Incoming(os.fdopen(handle, "wb"), Path(name))
+
+
+def _move(file: Incoming, path: Path) -> None:
+    """The file is in its place whole or not at all, also after a crash."""
+    try:
+        if not (path.is_file() and path.stat().st_size == file.size):
+            path.parent.mkdir(exist_ok=True)
+            file.path.replace(path)
+    except OSError as error:
+        raise _not_saved(error) from error
+
+
+def _remove_others(folder: Path, digests: Collection[str], until: float) -> None:
+    """Remove bytes that no row has, and what a crash left of files on their way in."""
+    for path in folder.rglob("*"):
+        unknown = _HASH.fullmatch(path.name) and path.name not in digests
+        left = path.name.startswith(_INCOMING) and path.is_file() and path.stat().st_mtime <= until
+        if left or (unknown and path.is_file()):
+            path.unlink(missing_ok=True)
