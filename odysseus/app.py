@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,6 +34,7 @@ from odysseus.store.messages import MessageStore
 from odysseus.store.runs import RunStore
 from odysseus.store.sessions import SessionStore
 from odysseus.store.uploads import UploadStore
+from odysseus.tools.base import Tool
 from odysseus.tools.mcp import McpServers
 from odysseus.tools.shelf import Shelf, Stores
 from odysseus.web.cors import add_cors, cors_of
@@ -115,10 +116,10 @@ async def _services(config: Config, place: Place, clock: Clock, db: Database) ->
         router.add(endpoint)
     mcp = McpServers(config.mcp, clock)
     mcp.start()
-    shelf = Shelf(config, stores, clock, picture_maker(config.images, router.configs), mcp.tools)
+    shelf = Shelf(lambda: make_tools(config, stores, clock, router), mcp.tools)
+    _check_names(config, shelf)
     book = ApprovalBook(approvals, clock, config.agent.approval_seconds)
     desk = AgentDesk(shelf.tools, book, Places(place.data.resolve()), agent_settings(config))
-    _check_agents(config, desk)
     return Services(
         config=config,
         clock=clock,
@@ -131,6 +132,7 @@ async def _services(config: Config, place: Place, clock: Clock, db: Database) ->
         changes=stores.changes,
         uploads=stores.uploads,
         desk=desk,
+        shelf=shelf,
         mcp=mcp,
         runs=RunRegistry(runs, messages, desk, clock, run_settings(config)),
         router=router,
@@ -174,6 +176,13 @@ def make_provider(endpoint: EndpointConfig, config: Config, models: Path, clock:
             return OllamaProvider(endpoint)
 
 
+def make_tools(config: Config, stores: Stores, clock: Clock, router: Router) -> Sequence[Tool]:
+    """The server's own tools. They are imported here, so that the start stays short."""
+    from odysseus.tools.families import own_tools
+
+    return own_tools(config, stores, clock, picture_maker(config.images, router.configs))
+
+
 def run_settings(config: Config) -> RunSettings:
     """The limits of a run, from the settings."""
     server = config.server
@@ -185,12 +194,12 @@ def run_settings(config: Config) -> RunSettings:
     )
 
 
-def _check_agents(config: Config, desk: AgentDesk) -> None:
+def _check_names(config: Config, shelf: Shelf) -> None:
     """Raises ConfigError for a tool that is not there."""
     for name, profile in config.agents.items():
-        if unknown := desk.unnamed(profile.tools):
+        if unknown := shelf.unnamed(profile.tools):
             raise ConfigError(f"Setting agents.{name}.tools: there is no tool {unknown[0]!r}.")
-    for tool in desk.unnamed(config.tools):
+    for tool in shelf.unnamed(config.tools):
         log.warning("Setting tools.%s: there is no such tool here.", tool)
 
 

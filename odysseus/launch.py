@@ -161,12 +161,16 @@ async def serve(config: Config, launch: Launch) -> int:
             with _announced(told, instance, launch.ready_file):
                 _open_browser(launch, told, token)
                 app[SERVICES].router.preload()
-                looking = asyncio.create_task(_tell_local_servers(app[SERVICES], int(told["port"])), name="look around")
+                beside = [
+                    asyncio.create_task(app[SERVICES].shelf.preload(), name="make tools"),
+                    asyncio.create_task(_tell_local_servers(app[SERVICES], int(told["port"])), name="look around"),
+                ]
                 try:
                     await _until_stopped(stopped, launch.parent_pid)
                 finally:
-                    looking.cancel()
-                    await asyncio.wait([looking])
+                    for task in beside:
+                        task.cancel()
+                    await asyncio.wait(beside)
         finally:
             await runner.cleanup()
     return 0

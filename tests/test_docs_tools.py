@@ -13,7 +13,8 @@ from odysseus.agent.toolbox import PLANNING_TOOLS, SHELL_TOOLS, WEB_TOOLS, Wishe
 from odysseus.store.documents import DocumentStore
 from odysseus.store.memories import MemoryStore
 from odysseus.tools.base import Tool
-from odysseus.tools.shelf import Shelf, Stores
+from odysseus.tools.families import own_tools
+from odysseus.tools.shelf import Stores
 
 TABLE = {names(cells[0])[0]: cells for cells in rows(page("tools.md"))}
 
@@ -25,7 +26,7 @@ async def shelf(upstream: Upstream, data: Path, *, incognito: bool = False) -> l
         documents, memories = DocumentStore(given.db, given.clock), MemoryStore(given.db, given.clock)
         stores = Stores(given.changes, documents, memories, given.uploads)
         painter = picture_maker(given.config.images, given.router.configs)
-        tools = Shelf(given.config, stores, given.clock, painter).tools()
+        tools = own_tools(given.config, stores, given.clock, painter)
         there = {tool["name"] for tool in (await server.get("/api/tools"))["tools"]}
     assert {tool.name for tool in tools} == there
     return list(choose_tools(tools, {}, Wishes(incognito=incognito)).tools.values())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -93,11 +93,6 @@ class AgentDesk:
         if wish.profile:
             tools = named_tools(tools, wish.profile.tools, wish.profile.allow)
         return choose_tools(tools, self._settings.policies, wish.wishes)
-
-    def unnamed(self, names: Iterable[str]) -> Sequence[str]:
-        """The names that no tool has now; those of MCP servers come and go and are taken on trust."""
-        known = {tool.name for tool in self._tools()}
-        return [name for name in names if name not in known and "__" not in name]
 
     async def run(self, job: Job, publish: Publish) -> Finished | None:
         """One agent run from its preparation to its end. Raises ProviderError, StoreError."""

@@ -22,6 +22,7 @@ from odysseus.store.messages import MessageStore
 from odysseus.store.sessions import SessionStore
 from odysseus.store.uploads import UploadStore
 from odysseus.tools.mcp import McpServers
+from odysseus.tools.shelf import Shelf
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ class Services:
     changes: ChangeStore
     uploads: UploadStore
     desk: AgentDesk
+    shelf: Shelf
     mcp: McpServers
     runs: RunRegistry
     router: Router

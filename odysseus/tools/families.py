@@ -1,0 +1,40 @@
+"""The server's own tools, put together from their families. Imported late: it takes long, and a start does without."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from odysseus.clock import Clock
+from odysseus.config import Config
+from odysseus.tools.ask import ask_tools
+from odysseus.tools.base import Tool
+from odysseus.tools.documents import document_tools
+from odysseus.tools.edits import edit_tools
+from odysseus.tools.files import file_tools
+from odysseus.tools.images import MakeImage, image_tools
+from odysseus.tools.memory import memory_tools
+from odysseus.tools.shelf import Stores
+from odysseus.tools.shell import shell_tools
+from odysseus.tools.small import small_tools
+from odysseus.tools.web_fetch import fetch_tools
+from odysseus.tools.web_search import search_tools
+
+
+def own_tools(config: Config, stores: Stores, clock: Clock, make_image: MakeImage | None) -> Sequence[Tool]:
+    """All of them, in the order in which models see them."""
+    images = image_tools(make_image, stores.uploads) if make_image else ()
+    return (
+        *small_tools(clock.wall),
+        *ask_tools(),
+        *file_tools(),
+        *edit_tools(stores.changes),
+        *shell_tools(config.shell),
+        *search_tools(config.web),
+        *fetch_tools(config.web),
+        *_kept([*document_tools(stores.documents), *memory_tools(stores.memories), *images]),
+    )
+
+
+def _kept(tools: Sequence[Tool]) -> list[Tool]:
+    return [replace(tool, keeps=True) for tool in tools]
