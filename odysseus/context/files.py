@@ -1,0 +1,63 @@
+"""Kept files as they were read: from the table, or read now and put there. Knows no message and no model."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from weakref import WeakValueDictionary
+
+import msgspec
+
+from odysseus.extract.extract import DEFAULTS, extract
+from odysseus.extract.kinds import BINARY, called_by
+from odysseus.extract.result import Extracted, ExtractLimits
+from odysseus.store.file_texts import FileText, FileTextStore
+from odysseus.store.uploads import Upload, UploadStore
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFile:
+    """A kept file, where its bytes are, and what is in it."""
+
+    upload: Upload
+    path: Path
+    found: Extracted
+
+    @property
+    def mime(self) -> str:
+        """What it is by its content."""
+        return self.found.mime or BINARY
+
+
+class FileReader:
+    """Reads each content once for each type that its name can say. `limits` hold for one file."""
+
+    def __init__(self, uploads: UploadStore, texts: FileTextStore, limits: ExtractLimits = DEFAULTS) -> None:
+        self._uploads = uploads
+        self._texts = texts
+        self._limits = limits
+        self._locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
+
+    async def read_all(self, uploads: Sequence[Upload], *, anew: bool = False) -> Sequence[ReadFile]:
+        """All of them in their order. `anew`: what could not be read, or not wholly, is tried once more."""
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(self.read(upload, anew=anew)) for upload in uploads]
+        return [task.result() for task in tasks]
+
+    async def read(self, upload: Upload, *, anew: bool = False) -> ReadFile:
+        """One of them. Content that cannot be read is kind `failed` with a note. Raises StoreError."""
+        path, key = self._uploads.path(upload), (upload.sha256, called_by(upload.name))
+        async with self._locks.setdefault(key, asyncio.Lock()):
+            known = await self._texts.get(*key)
+            if known is None or (anew and _may_go_better(known)):
+                found = await extract(path, upload.name, self._limits)
+                known = FileText(**asdict(found))
+                await self._texts.put(*key, known)
+        return ReadFile(upload, path, msgspec.convert(asdict(known), Extracted))
+
+
+def _may_go_better(known: FileText) -> bool:
+    """Whether it was the time, the memory or a library that was missing, which may be there now."""
+    return known.kind == "failed" or (known.kind == "image" and bool(known.note))
