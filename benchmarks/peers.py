@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import os
 import re
 import shutil
 import subprocess
@@ -19,11 +18,10 @@ from urllib.parse import urlencode
 
 from benchmarks.client import CONTENT, DELTA, Reader, ask_model, call, connect, new_session, request, send
 from benchmarks.plan import Plan
-from benchmarks.processes import ROOT, SERVER_CORE, Program, model, odysseus, running
+from benchmarks.processes import CACHE, ROOT, SERVER_CORE, Program, model, odysseus, running
 from benchmarks.report import Figure, high, middle
 
 HERE = ROOT / "benchmarks" / "peer"
-CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "odysseus-benchmarks"
 INSTALL_SECONDS = 600
 FRAMES = 4000
 STREAMS = 10

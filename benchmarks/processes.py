@@ -16,6 +16,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SERVER_CORE, LOAD_CORE = 0, 1
 START_SECONDS = 60.0
+CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "odysseus-benchmarks"
+COMPILED = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(CACHE / "bytecode")}
+"""Modules are compiled once, as they are for a user, whatever this shell is set to."""
 CONFIG = """
 [chat]
 endpoint = "up"
@@ -67,7 +70,7 @@ async def running(
     process = await asyncio.create_subprocess_exec(
         *command,
         stdout=asyncio.subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": paths, **(environment or {})},
+        env={**os.environ, "PYTHONPATH": paths, **COMPILED, **(environment or {})},
         cwd=ROOT,
         preexec_fn=lambda: pin(core),
     )
