@@ -13,6 +13,7 @@ from odysseus.agent import loop
 from odysseus.agent.pictures import picture_maker
 from odysseus.clock import Clock, SystemClock
 from odysseus.config import Config, EndpointConfig
+from odysseus.context.files import FileReader
 from odysseus.errors import ConfigError
 from odysseus.models.installer import Installer
 from odysseus.providers.base import Provider
@@ -29,10 +30,12 @@ from odysseus.store.changes import ChangeStore
 from odysseus.store.db import Database
 from odysseus.store.documents import DocumentStore
 from odysseus.store.endpoints import EndpointStore
+from odysseus.store.file_texts import FileTextStore
 from odysseus.store.memories import MemoryStore
 from odysseus.store.messages import MessageStore
 from odysseus.store.runs import RunStore
 from odysseus.store.sessions import SessionStore
+from odysseus.store.sweeper import Sweeper
 from odysseus.store.uploads import UploadStore
 from odysseus.tools.base import Tool
 from odysseus.tools.mcp import McpServers
@@ -77,6 +80,7 @@ def make_app(config: Config, place: Place, clock: Clock | None = None) -> web.Ap
     async def live(app: web.Application) -> AsyncIterator[None]:
         services = await open_services(config, place, clock)
         app[SERVICES] = services
+        services.sweeper.start()
         yield
         await close_services(services)
 
@@ -131,6 +135,9 @@ async def _services(config: Config, place: Place, clock: Clock, db: Database) ->
         approvals=approvals,
         changes=stores.changes,
         uploads=stores.uploads,
+        files=FileReader(stores.uploads, FileTextStore(db, clock)),
+        sweeper=Sweeper(stores.uploads, clock),
+        memories=stores.memories,
         desk=desk,
         shelf=shelf,
         mcp=mcp,
@@ -148,6 +155,7 @@ async def close_services(services: Services) -> None:
     await services.mcp.close()
     await services.installer.close()
     await services.router.close()
+    await services.sweeper.close()
     await services.db.close()
 
 

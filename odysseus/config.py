@@ -101,6 +101,20 @@ class ImagesConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     model: str = ""
 
 
+class UploadsConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """[uploads]: the files that a user sends."""
+
+    max_file_bytes: Annotated[int, Meta(ge=1)] = 100_000_000
+    max_files: Annotated[int, Meta(ge=1, le=100)] = 10
+
+
+class MemoryConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """[memory]: what may be remembered without the user's word."""
+
+    ask: bool = False
+    propose_after_turn: bool = False
+
+
 class McpConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """[[mcp]]: one server of the Model Context Protocol, by its command or by its address."""
 
@@ -200,6 +214,8 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     shell: ShellConfig = ShellConfig()
     web: WebConfig = WebConfig()
     images: ImagesConfig = ImagesConfig()
+    uploads: UploadsConfig = UploadsConfig()
+    memory: MemoryConfig = MemoryConfig()
     mcp: tuple[McpConfig, ...] = ()
     agents: dict[AgentName, AgentProfile] = field(default_factory=_shipped_agents)
     prices: dict[str, Price] = field(default_factory=dict)
@@ -219,6 +235,8 @@ _SECTIONS = {
     "shell": ShellConfig,
     "web": WebConfig,
     "images": ImagesConfig,
+    "uploads": UploadsConfig,
+    "memory": MemoryConfig,
 }
 
 

@@ -197,7 +197,11 @@ class CallRunner:
         self.count += 1
         tool = ready.tool
         progress = _Progress(self._publish, call, round_)
-        context = replace(self._context(f"{round_}.{call.id}", progress.tell), outside=self.trust.outside)
+        context = replace(
+            self._context(f"{round_}.{call.id}", progress.tell),
+            outside=self.trust.outside,
+            approved=ready.need is not None,  # what needs the user's word comes here with it only
+        )
         try:
             async with asyncio.timeout(tool.seconds):
                 result = await tool.run(ready.arguments, context)

@@ -7,18 +7,22 @@ from __future__ import annotations
 
 import secrets
 import unicodedata
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass, replace
+from typing import Any, Literal
 
 from odysseus.clock import Clock
 from odysseus.errors import Conflict, NotFound
 from odysseus.store.db import Connection, Database, Row
 
 MOST_MEMORIES = 1000
+MOST_PROPOSED = 100
 MOST_WORDS = 20
 
-_COLUMNS = "id, text, category, pinned, session_id, created_at, updated_at, outside"
+State = Literal["kept", "proposed"]
+"""A proposed memory is used for nothing until the user keeps it."""
+
+_COLUMNS = "id, text, category, pinned, session_id, created_at, updated_at, outside, state"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,10 @@ class Memory:
     created_at: float
     updated_at: float
     outside: bool = False
+    state: State = "kept"
+
+
+_NOT_THERE = "There is no such memory. It may have been forgotten already."
 
 
 def tidy(text: str) -> str:
@@ -51,24 +59,47 @@ class MemoryStore:
         self._clock = clock
 
     async def remember(
-        self, text: str, category: str, session_id: str | None = None, *, outside: bool = False
+        self,
+        text: str,
+        category: str,
+        session_id: str | None = None,
+        *,
+        outside: bool = False,
+        state: State = "kept",
+        pinned: bool = False,
     ) -> tuple[Memory, bool]:
-        """Keep a fact; gives it and whether it is new. The same text but for case and spaces is not kept again.
+        """Keep or propose a fact; gives it and whether it is new. The same text but for case and spaces is not kept
+        again; one that was proposed is kept from now on, if this is no proposal.
 
-        Raises Conflict when there are too many.
+        Raises Conflict when there are too many. Of proposals the oldest make room.
         """
         now = self._clock.wall()
-        made = Memory(secrets.token_hex(6), tidy(text), category, False, session_id, now, now, outside)
+        made = Memory(secrets.token_hex(6), tidy(text), category, pinned, session_id, now, now, outside, state)
 
         async def work(db: Connection) -> tuple[Memory, bool]:
             if known := await _find(db, "fold(text) = fold(?)", made.text):
+                if known.state == "proposed" and state == "kept":
+                    return await _set(db, replace(known, state="kept", updated_at=now)), False
                 return known, False
-            await _check_room(db)
-            await db.execute(
-                f"INSERT INTO memories ({_COLUMNS}) VALUES (?, ?, ?, 0, ?, ?, ?, ?)",
-                (made.id, made.text, category, session_id, now, now, int(outside)),
-            )
+            await _check_room(db, state)
+            await _insert(db, made)
             return made, True
+
+        return await self._db.write(work)
+
+    async def change(self, memory_id: str, fields: Mapping[str, Any]) -> Memory:
+        """Set `text`, `category`, `pinned` or `state`; gives the memory. Raises NotFound, Conflict for a known text."""
+
+        async def work(db: Connection) -> Memory:
+            found = await _find(db, "id = ?", memory_id)
+            if found is None:
+                raise NotFound(_NOT_THERE)
+            own = {"outside": False} if "text" in fields else {}  # the new words are the user's
+            changed = replace(found, **{**fields, **own, "updated_at": self._clock.wall()})
+            same = await _find(db, "fold(text) = fold(?)", changed.text) if "text" in fields else None
+            if same and same.id != memory_id:
+                raise Conflict("This is remembered already. Change or forget the other one.")
+            return await _set(db, changed)
 
         return await self._db.write(work)
 
@@ -80,21 +111,20 @@ class MemoryStore:
                 _find(db, "id = ?", memory_id) if memory_id else _find(db, "fold(text) = fold(?)", tidy(text))
             )
             if found is None:
-                raise NotFound("There is no such memory. It may have been forgotten already.")
+                raise NotFound(_NOT_THERE)
             await db.execute("DELETE FROM memories WHERE id = ?", (found.id,))
             return found
 
         return await self._db.write(work)
 
-    async def list(self, query: str = "", limit: int = MOST_MEMORIES) -> Sequence[Memory]:
-        """Those that hold every word of `query` in any case: pinned ones first, then the newest."""
+    async def list(self, query: str = "", limit: int = MOST_MEMORIES, state: State | None = None) -> Sequence[Memory]:
+        """Those with every word of `query` in any case: pinned ones first, then the newest. All, or of one state."""
         words = [word.casefold() for word in dict.fromkeys(tidy(query).split())][:MOST_WORDS]
-        clause = " AND ".join(["instr(fold(text), ?) > 0"] * len(words)) or "1"
-        parameters: list[Any] = [*words, limit]
+        clause = " AND ".join(["(? IS NULL OR state = ?)", *["instr(fold(text), ?) > 0"] * len(words)])
         rows = await self._db.read(
             f"""SELECT {_COLUMNS} FROM memories WHERE {clause}
                 ORDER BY pinned DESC, created_at DESC, rowid DESC LIMIT ?""",
-            parameters,
+            [state, state, *words, limit],
         )
         return [_memory(row) for row in rows]
 
@@ -104,9 +134,38 @@ async def _find(db: Connection, where: str, value: str) -> Memory | None:
     return _memory(rows[0]) if rows else None
 
 
-async def _check_room(db: Connection) -> None:
-    rows = list(await db.execute_fetchall("SELECT count(*) FROM memories"))
-    if rows[0][0] >= MOST_MEMORIES:
+async def _insert(db: Connection, memory: Memory) -> None:
+    marks = ", ".join("?" * len(_COLUMNS.split(",")))
+    await db.execute(f"INSERT INTO memories ({_COLUMNS}) VALUES ({marks})", astuple(memory))
+
+
+async def _set(db: Connection, memory: Memory) -> Memory:
+    await db.execute(
+        "UPDATE memories SET text = ?, category = ?, pinned = ?, outside = ?, state = ?, updated_at = ? WHERE id = ?",
+        (
+            memory.text,
+            memory.category,
+            memory.pinned,
+            memory.outside,
+            memory.state,
+            memory.updated_at,
+            memory.id,
+        ),
+    )
+    return memory
+
+
+async def _check_room(db: Connection, state: State) -> None:
+    ((count, proposed),) = await db.execute_fetchall(
+        "SELECT count(*), count(*) FILTER (WHERE state = 'proposed') FROM memories"
+    )
+    if state == "proposed" and proposed >= MOST_PROPOSED:
+        await db.execute(
+            """DELETE FROM memories WHERE id IN
+               (SELECT id FROM memories WHERE state = 'proposed' ORDER BY created_at, rowid LIMIT ?)""",
+            (proposed - MOST_PROPOSED + 1,),
+        )
+    elif count >= MOST_MEMORIES:
         raise Conflict(f"{MOST_MEMORIES:,} things are remembered, which is the most. Forget some of them first.")
 
 

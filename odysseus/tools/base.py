@@ -47,7 +47,7 @@ class ToolContext:
 
     `progress(message, tail)` may be called at any time, from the event loop only; it is cheap. `incognito` forbids
     to leave anything on disk outside the workspace. `time_zone` is the user's, like `Europe/Oslo`, or empty. `outside`
-    says that others' text has entered the chat.
+    says that others' text has entered the chat, `approved` that the user has seen and approved this very call.
     """
 
     session_id: str
@@ -58,6 +58,7 @@ class ToolContext:
     incognito: bool = False
     time_zone: str = ""
     outside: bool = False
+    approved: bool = False
 
 
 @dataclass(frozen=True, slots=True)

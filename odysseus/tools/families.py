@@ -32,7 +32,7 @@ def own_tools(config: Config, stores: Stores, clock: Clock, make_image: MakeImag
         *shell_tools(config.shell),
         *search_tools(config.web),
         *fetch_tools(config.web),
-        *_kept([*document_tools(stores.documents), *memory_tools(stores.memories), *images]),
+        *_kept([*document_tools(stores.documents), *memory_tools(stores.memories, ask=config.memory.ask), *images]),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from odysseus.errors import NotFound
-from odysseus.store.memories import MemoryStore, tidy
+from odysseus.store.memories import MemoryStore, State, tidy
 from odysseus.text import clean_text
 from odysseus.tools.base import Arguments, Tool, ToolContext, ToolError, ToolResult, make_tool, one_line
 
@@ -35,13 +35,13 @@ class ManageMemory(Arguments, frozen=True):
     id: Annotated[str, Meta(max_length=64, description="forget: the memory's id from the list.")] = ""
 
 
-def memory_tools(store: MemoryStore) -> Sequence[Tool]:
-    """The memory tool over this store."""
+def memory_tools(store: MemoryStore, *, ask: bool = False) -> Sequence[Tool]:
+    """The memory tool over this store. `ask`: what it remembers is only proposed, and the user decides."""
 
     async def run(given: ManageMemory, context: ToolContext) -> ToolResult:
         match given.action:
             case "remember":
-                return await _remember(store, given, context)
+                return await _remember(store, given, context, ask=ask)
             case "list":
                 return await _list(store, given)
             case "forget":
@@ -59,17 +59,25 @@ def memory_tools(store: MemoryStore) -> Sequence[Tool]:
     )
 
 
-async def _remember(store: MemoryStore, given: ManageMemory, context: ToolContext) -> ToolResult:
+async def _remember(store: MemoryStore, given: ManageMemory, context: ToolContext, *, ask: bool) -> ToolResult:
+    """Keep the fact, or propose it: when the user wants to be asked, and when it may be what others wrote.
+
+    A call that the user has approved on its card was read there, so it is kept.
+    """
     text = tidy(clean_text(given.text))
     if not text:
         raise ToolError("There is nothing to remember: give the fact as text.")
     category = tidy(clean_text(given.category)).casefold() or FACT
-    memory, new = await store.remember(text, category, context.session_id, outside=context.outside)
-    return ToolResult(f"{'Remembered' if new else 'Known already'}: {memory.id}  [{memory.category}] {memory.text}")
+    state: State = "proposed" if (ask or context.outside) and not context.approved else "kept"
+    memory, new = await store.remember(text, category, context.session_id, outside=context.outside, state=state)
+    shown = f"{memory.id}  [{memory.category}] {memory.text}"
+    if memory.state == "proposed":
+        return ToolResult(f"Proposed: {shown}\nIt is used once the user keeps it.")
+    return ToolResult(f"{'Remembered' if new else 'Known already'}: {shown}")
 
 
 async def _list(store: MemoryStore, given: ManageMemory) -> ToolResult:
-    found = await store.list(clean_text(given.text))
+    found = await store.list(clean_text(given.text), state="kept")
     if not found:
         return ToolResult("No memory holds all these words." if given.text.strip() else "Nothing is remembered yet.")
     lines = [f"{memory.id}  [{memory.category}] {memory.text}" for memory in found[:LISTED]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from odysseus.web import agents, chat, endpoints, messages, models, pages, sessions, tools, undo, uploads
+from odysseus.web import agents, chat, endpoints, memories, messages, models, pages, sessions, tools, undo, uploads
 from odysseus.web.openapi import pages as description
 
 
@@ -39,7 +39,12 @@ def routes() -> list[web.RouteDef]:
         web.post("/api/session/{session}/delete-messages", messages.delete),
         web.post("/api/session/{session}/truncate", messages.truncate),
         web.get("/api/search", messages.search),
+        web.post("/api/upload", uploads.upload),
         web.get("/api/upload/{upload}", uploads.download),
+        web.get("/api/memories", memories.list_all),
+        web.post("/api/memories", memories.create),
+        web.patch("/api/memories/{memory}", memories.change),
+        web.delete("/api/memories/{memory}", memories.delete),
         web.get("/api/tools", tools.list_all),
         web.get("/api/models", models.models),
         web.get("/api/models/install", models.install_progress),

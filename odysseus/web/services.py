@@ -9,6 +9,7 @@ from aiohttp import web
 
 from odysseus.clock import Clock
 from odysseus.config import Config
+from odysseus.context.files import FileReader
 from odysseus.models.installer import Installer
 from odysseus.providers.router import Router
 from odysseus.runs.agent_work import AgentDesk
@@ -18,8 +19,10 @@ from odysseus.store.approvals import ApprovalStore
 from odysseus.store.changes import ChangeStore
 from odysseus.store.db import Database
 from odysseus.store.endpoints import EndpointStore
+from odysseus.store.memories import MemoryStore
 from odysseus.store.messages import MessageStore
 from odysseus.store.sessions import SessionStore
+from odysseus.store.sweeper import Sweeper
 from odysseus.store.uploads import UploadStore
 from odysseus.tools.mcp import McpServers
 from odysseus.tools.shelf import Shelf
@@ -39,6 +42,9 @@ class Services:
     approvals: ApprovalStore
     changes: ChangeStore
     uploads: UploadStore
+    files: FileReader
+    sweeper: Sweeper
+    memories: MemoryStore
     desk: AgentDesk
     shelf: Shelf
     mcp: McpServers

@@ -1,19 +1,54 @@
-"""Uploads: the bytes of a kept file. What a browser may do with them is decided by the bytes, not by their sender."""
+"""Uploads: files that are sent, and the bytes of a kept file.
+
+What a file is, and what a browser may do with it, is decided by its bytes and not by its sender.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from aiohttp import web
 
+from odysseus.context.files import ReadFile
 from odysseus.errors import NotFound
 from odysseus.store.uploads import HEAD_BYTES, picture_type
 from odysseus.text import clean_text
+from odysseus.web.answers import json_answer
 from odysseus.web.services import services
+from odysseus.web.upload_parts import read_files
 
 CLOSED = "default-src 'none'; sandbox; frame-ancestors 'none'"
+
+
+async def upload(request: web.Request) -> web.StreamResponse:
+    """POST /api/upload: all files are kept, or none. The answer comes when they are read."""
+    services_ = services(request)
+    async with AsyncExitStack() as incoming:
+        sent = await read_files(request, services_.uploads, services_.config.uploads, incoming)
+        kept = await services_.uploads.keep(sent)
+    read = await services_.files.read_all(kept, anew=True)
+    await services_.uploads.set_types({file.upload.id: file.mime for file in read})
+    return json_answer({"files": [file_json(file) for file in read]})
+
+
+def file_json(file: ReadFile) -> dict[str, Any]:
+    """A kept file and what was read in it."""
+    return {
+        "id": file.upload.id,
+        "name": file.upload.name,
+        "mime": file.mime,
+        "size": file.upload.size,
+        "sha256": file.upload.sha256,
+        "width": file.found.width,
+        "height": file.found.height,
+        "text_chars": len(file.found.text),
+        "extraction": file.found.kind,
+        "note": file.found.note,
+    }
 
 
 async def download(request: web.Request) -> web.StreamResponse:

@@ -9,6 +9,7 @@ from odysseus.web.openapi.agent_calls import CALLS
 from odysseus.web.openapi.agent_types import EVENT_TYPES, AgentEvent
 from odysseus.web.openapi.chat_calls import CHAT, MESSAGES, SESSIONS
 from odysseus.web.openapi.frames import ChatFrame, Delta, StreamError, TypedFrame
+from odysseus.web.openapi.kept_calls import FILES, MEMORIES
 from odysseus.web.openapi.operation import Operation
 from odysseus.web.openapi.run_shapes import ApprovalCard, Question
 from odysseus.web.openapi.server_calls import ENDPOINTS, MODELS, SERVER
@@ -17,12 +18,13 @@ TAGS: Mapping[str, str] = {
     "Chat": "Send messages, follow runs, stop them",
     "Sessions": "The chats",
     "Messages": "What was said, and files",
+    "Memories": "What is remembered beyond a chat",
     "Models": "What can be asked, and what an agent can do",
     "Endpoints": "Where models are asked",
     "Agents": "Agents of the settings, for other programs",
     "Server": "The page and the server itself",
 }
-OPERATIONS: Sequence[Operation] = (*CHAT, *SESSIONS, *MESSAGES, *MODELS, *ENDPOINTS, *CALLS, *SERVER)
+OPERATIONS: Sequence[Operation] = (*CHAT, *SESSIONS, *MESSAGES, *FILES, *MEMORIES, *MODELS, *ENDPOINTS, *CALLS, *SERVER)
 
 UNIONS: Mapping[str, Any] = {"ChatEvent": TypedFrame, "ChatFrame": ChatFrame, "AgentEvent": AgentEvent}
 """Components that have no class of their own."""
