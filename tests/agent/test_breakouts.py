@@ -195,6 +195,8 @@ async def test_what_others_wrote_is_outside_text_when_another_chat_recalls_it(
         upstream.reply(calls(REMEMBER)).reply(answer("Done."))
         trusted = await decide(server, first, asked["approval_id"], "approve_task")
         assert [row["exit_code"] for row in rows(trusted)] == [0, 0]
+        (memory,) = await server.get("/api/memories?state=proposed")
+        await server.call("PATCH", f"/api/memories/{memory['id']}", json={"state": "kept"})
     async with serving(upstream_config(upstream.base_url, tools={"bash": "allow"}), tmp_path) as server:
         second = await server.session()
         upstream.reply(calls(RECALL)).reply(calls(TAKE))
