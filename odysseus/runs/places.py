@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from odysseus.errors import BadRequest
 from odysseus.events import WorkspaceRejected
+from odysseus.tools.removing import remove_folder
 from odysseus.tools.workspace import Workspace, choose_workspace
 
 
@@ -73,4 +73,4 @@ def _made(folder: Path) -> Path:
 
 def _remove(*folders: Path) -> None:
     for folder in folders:
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_folder(folder)

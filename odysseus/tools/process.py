@@ -9,7 +9,6 @@ import asyncio
 import errno
 import math
 import os
-import shutil
 import signal
 import sys
 import tempfile
@@ -22,6 +21,7 @@ from typing import Literal
 
 from odysseus.tools.base import ToolError
 from odysseus.tools.environment import clean_environment
+from odysseus.tools.removing import remove_folder
 
 OFFERED = os.name == "posix"
 """Whether programs can be run here: the limits and process groups are those of Linux and macOS."""
@@ -126,7 +126,7 @@ async def _live(program: Program, take: Take, leash: _Leash) -> Ended:
         return await _run(program, scratch, take, leash)
     finally:
         leash.pull("cancelled")
-        await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
+        await asyncio.to_thread(remove_folder, scratch)
 
 
 def _scratch(script: str | None) -> Path:

@@ -212,3 +212,12 @@ async def test_what_the_user_said_is_recalled_without_suspicion(upstream: Upstre
         upstream.reply(calls(RECALL)).reply(calls(TAKE)).reply(answer("Done."))
         stream = await agent(server, await server.session())
         assert [row["exit_code"] for row in rows(stream)] == [0, 0]
+
+
+async def test_a_session_goes_with_its_folder_however_deep_that_is(upstream: Upstream, tmp_path: Path) -> None:
+    async with serving(upstream_config(upstream.base_url, tools={"write_file": "allow"}), tmp_path) as server:
+        session = await server.session()
+        upstream.reply(calls(("write_file", {"path": "d/" * 1900 + "x", "content": "x"}))).reply(answer("Done."))
+        assert rows(await agent(server, session))[0]["exit_code"] == 0
+        await server.call("DELETE", f"/api/session/{session}")
+        assert not workspace(server, session).exists()
