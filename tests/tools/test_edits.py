@@ -22,7 +22,7 @@ from odysseus.store.sessions import SessionStore
 from odysseus.tools import edits
 from odysseus.tools.base import Tool, ToolContext, ToolError, ToolResult
 from odysseus.tools.confine import Folder
-from odysseus.tools.edits import edit_tools
+from odysseus.tools.edits import TITLED_LIMIT, edit_tools
 
 
 @dataclass(frozen=True)
@@ -326,6 +326,7 @@ def test_a_patch_has_a_title_on_one_line() -> None:
     tool = edit_tools(ChangeStore(None, HandClock()))[2]  # type: ignore[arg-type]
     assert tool.command(tool.parse({"patch": PATCH})) == "update a.txt and 3 more"
     assert tool.command(tool.parse({"patch": "nonsense"})) == "a patch"
+    assert tool.command(tool.parse({"patch": PATCH + " " * TITLED_LIMIT})) == "a long patch"
 
 
 # What is shown is what happens
