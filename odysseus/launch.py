@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import gc
 import json
 import logging
 import os
@@ -158,6 +159,7 @@ async def serve(config: Config, launch: Launch) -> int:
         try:
             await web.SockSite(runner, sock, backlog=BACKLOG).start()
             told = ready(host, sock)
+            gc.freeze()  # all that is there by now stays: each full pass over it would hold the loop for 20 ms
             with _announced(told, instance, launch.ready_file):
                 _open_browser(launch, told, token)
                 app[SERVICES].router.preload()
