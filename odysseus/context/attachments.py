@@ -49,6 +49,10 @@ async def given(files: Sequence[ReadFile], *, sees: bool, tokens: int = TOKENS) 
     `sees`: the model takes pictures. The event tells what was really given; `text_chars` counts that.
     """
     pictures = [await picture_of(file) if sees and _is_picture(file) else None for file in files]
+    return await asyncio.to_thread(_given, files, pictures, sees, tokens)
+
+
+def _given(files: Sequence[ReadFile], pictures: Sequence[Image | None], sees: bool, tokens: int) -> Given:
     texts = [file.found.text.strip() if file.found.kind in READ else "" for file in files]
     rooms = shares([estimate_tokens(text) for text in texts], tokens)
     parts = [

@@ -1,9 +1,10 @@
-"""The tool that reads one address of the web."""
+"""The tool that reads one address of the web; `read_page` is the same without a tool around it."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated
 
 from msgspec import Meta
@@ -17,6 +18,22 @@ from odysseus.tools.web_text import READING_SECONDS, Page, read_text
 # With the head above it, an answer stays within what a tool may say.
 PIECE = 12_000
 AT_ONCE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class WebPage:
+    """What could be read at an address; `url` is where it led, `title` one line or empty."""
+
+    url: str
+    title: str
+    text: str
+
+
+async def read_page(url: str, config: WebConfig, make_resolver: MakeResolver = PublicResolver) -> WebPage:
+    """The page at an address. Raises ToolError, which tells nothing of an inner host."""
+    found = await fetch(url, config, make_resolver)
+    page = await read_text(found.url, found.content_type, found.charset, found.body)
+    return WebPage(found.url, page.title, page.text)
 
 
 class FetchArguments(Arguments, frozen=True):
