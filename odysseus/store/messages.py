@@ -78,6 +78,20 @@ async def append_message(db: Connection, message: Message, *, question_id: str |
     )
 
 
+async def _copy_summaries(db: Connection, session_id: str, fork_id: str, copied: Sequence[int]) -> None:
+    """Take along the summaries of what was copied from these positions; the copies have positions of their own."""
+    placed = await db.execute_fetchall(
+        "SELECT position FROM messages WHERE session_id = ? ORDER BY position", (fork_id,)
+    )
+    places = {old: row[0] for old, row in zip(copied, placed, strict=True)}
+    kept = await db.execute_fetchall("SELECT number, upto FROM summaries WHERE session_id = ?", (session_id,))
+    await db.executemany(
+        """INSERT INTO summaries (session_id, upto, messages, text, outside, created_at)
+           SELECT ?, ?, messages, text, outside, created_at FROM summaries WHERE number = ?""",
+        [(fork_id, places[upto], number) for number, upto in kept if upto in places],
+    )
+
+
 async def _free_position(db: Connection, message: Message, question_id: str | None) -> int:
     if message.role == "user":
         sql, parameters = "SELECT coalesce(max(position), 0) FROM messages WHERE session_id = ?", (message.session_id,)
@@ -104,7 +118,15 @@ class MessageStore:
 
     async def all(self, session_id: str) -> Sequence[Message]:
         """The whole history, oldest first."""
-        return [_message(row) for row in await self._rows(session_id)]
+        return await self.since(session_id, -1)
+
+    async def since(self, session_id: str, position: int) -> Sequence[Message]:
+        """The messages behind this position, oldest first."""
+        rows = await self._db.read(
+            f"SELECT {_COLUMNS} FROM messages WHERE session_id = ? AND position > ? ORDER BY position",
+            (session_id, position),
+        )
+        return [_message(row) for row in rows]
 
     async def page(self, session_id: str, limit: int, before: str | None) -> Page:
         """The last `limit` messages, or the last ones before the message `before`. Raises NotFound for that id."""
@@ -179,15 +201,11 @@ class MessageStore:
             await insert_session(db, fork)
             for message in copied:
                 await append_message(db, replace(message, id=new_message_id(), session_id=fork.id))
+            await _copy_summaries(db, session.id, fork.id, [message.position for message in copied])
             await db.execute("UPDATE sessions SET updated_at = ? WHERE id = ?", (now, fork.id))
 
         await self._db.write(work)
         return fork
-
-    async def _rows(self, session_id: str) -> Sequence[Row]:
-        return await self._db.read(
-            f"SELECT {_COLUMNS} FROM messages WHERE session_id = ? ORDER BY position", (session_id,)
-        )
 
     async def _position(self, session_id: str, message_id: str) -> int:
         row = await self._db.read_one(

@@ -1,0 +1,86 @@
+"""The table of summaries: what older turns of a session come to, for the model. The messages themselves stay.
+
+A summary that stands for a message which is edited or deleted is gone; the database sees to it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from odysseus.clock import Clock
+from odysseus.store.db import Connection, Database, Row
+from odysseus.store.messages import Message
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What stands for all messages of a session up to the position `upto`: `messages` of them.
+
+    `outside` says that text from outside went into it.
+    """
+
+    session_id: str
+    upto: int
+    messages: int
+    text: str
+    outside: bool
+
+
+class SummaryStore:
+    """Reads and writes summaries."""
+
+    def __init__(self, db: Database, clock: Clock) -> None:
+        self._db = db
+        self._clock = clock
+
+    async def last(self, session_id: str) -> Summary | None:
+        """The one that stands for the most."""
+        row = await self._db.read_one(
+            """SELECT session_id, upto, messages, text, outside FROM summaries
+               WHERE session_id = ? ORDER BY upto DESC LIMIT 1""",
+            (session_id,),
+        )
+        return Summary(row[0], row[1], row[2], row[3], bool(row[4])) if row else None
+
+    async def save(self, summary: Summary, before: Summary | None, covered: Sequence[Message]) -> bool:
+        """Keep a summary of `before` and the messages `covered`; False when those have changed meanwhile."""
+        start = before.upto if before else -1
+        now = self._clock.wall()
+
+        async def work(db: Connection) -> bool:
+            rows = await db.execute_fetchall(
+                """SELECT id, content FROM messages WHERE session_id = ? AND position > ? AND position <= ?
+                   ORDER BY position""",
+                (summary.session_id, start, summary.upto),
+            )
+            if _digest(rows) != _digest((message.id, message.content) for message in covered):
+                return False
+            if before and not await _is_there(db, before):
+                return False
+            await db.execute(
+                """INSERT OR REPLACE INTO summaries (session_id, upto, messages, text, outside, created_at)
+                   VALUES (?, ?, ?, ?, ?, ?)""",
+                (summary.session_id, summary.upto, summary.messages, summary.text, int(summary.outside), now),
+            )
+            return True
+
+        return await self._db.write(work)
+
+
+async def _is_there(db: Connection, summary: Summary) -> bool:
+    rows = await db.execute_fetchall(
+        "SELECT 1 FROM summaries WHERE session_id = ? AND upto = ? AND text = ?",
+        (summary.session_id, summary.upto, summary.text),
+    )
+    return bool(list(rows))
+
+
+def _digest(pairs: Iterable[Row | tuple[str, str]]) -> bytes:
+    whole = hashlib.sha256()
+    for message_id, content in pairs:
+        data = content.encode("utf-8", "replace")
+        whole.update(f"{message_id} {len(data)} ".encode())
+        whole.update(data)
+    return whole.digest()
