@@ -129,6 +129,10 @@ class Provider(Protocol):
         """What can be chosen here. Raises ProviderError when the endpoint does not answer."""
         ...
 
+    async def count(self, model: str, texts: Sequence[str]) -> Sequence[int] | None:
+        """The tokens of each text by the model's own tokenizer. None where none is offered, or not just now."""
+        ...
+
     def state(self) -> str:
         """`ready`, or why not yet: `missing`, `loading`, `failed`. Never waits."""
         ...

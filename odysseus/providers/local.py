@@ -68,6 +68,17 @@ class LocalProvider:
             for model in found
         ]
 
+    async def count(self, model: str, texts: Sequence[str]) -> Sequence[int] | None:
+        """By the model that is loaded, also while it answers; None when that is another, or none."""
+        engine = self._engine
+        if engine is None or not engine.loaded or engine.settings.name != (model or self._config.model):
+            return None
+        try:
+            return await engine.count(texts)
+        except EngineError as error:
+            logger.info("the embedded model does not count: %s", error)
+            return None
+
     async def preload(self) -> None:
         """Load the configured model, so that the first request finds it ready. `state` tells when that fails."""
         with suppress(ProviderError):

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,6 +58,10 @@ class Engine:
         self._process = process
         self._killed = False
         self._rest = b""
+        self._reader: asyncio.Task[None] | None = None
+        self._said: asyncio.Queue[list[Line]] = asyncio.Queue()  # of the generation; an empty list ends it
+        self._counts: dict[int, asyncio.Future[Sequence[int] | None]] = {}
+        self._asked = 0
 
     @classmethod
     async def start(cls, settings: EngineSettings) -> Engine:
@@ -97,6 +101,7 @@ class Engine:
             raise EngineError("load") from error
         if "failed" in answer:
             raise EngineError(answer["failed"], answer["detail"])
+        self._reader = asyncio.create_task(self._read_all(), name="local model")
         self.loaded = True
 
     async def generate(self, body: Line) -> AsyncGenerator[list[Line], None]:
@@ -108,12 +113,24 @@ class Engine:
         try:
             await self._send({"generate": body})
             while not ended:
-                lines = await self._read()
+                lines = await self._next()
                 ended = "end" in lines[-1]
                 yield [line["chunk"] for line in lines if "chunk" in line]
         finally:
             if not ended:
                 await self._let_go()
+
+    async def count(self, texts: Sequence[str]) -> Sequence[int] | None:
+        """The tokens of each text, also in the middle of a generation. None when it cannot say. Raises EngineError."""
+        self._asked += 1
+        number = self._asked
+        answer: asyncio.Future[Sequence[int] | None] = asyncio.get_running_loop().create_future()
+        self._counts[number] = answer
+        try:
+            await self._send({"count": texts, "id": number})
+            return await answer
+        finally:
+            del self._counts[number]
 
     def kill(self) -> None:
         """End the process now."""
@@ -126,7 +143,10 @@ class Engine:
     async def wait(self, seconds: float) -> None:
         """Wait until the process is gone, but no longer than this."""
         try:
-            await asyncio.wait_for(self._process.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self._process.wait()
+                if self._reader:
+                    await self._reader
         except TimeoutError:
             logger.warning("the model's process %s has not ended yet", self.pid)
 
@@ -136,7 +156,7 @@ class Engine:
             async with asyncio.timeout(_STOP_SECONDS):
                 await self._send({"stop": True})
                 while not stopped:
-                    stopped = "end" in (await self._read())[-1]
+                    stopped = "end" in (await self._next())[-1]
         except (TimeoutError, EngineError):
             logger.info("the model did not stop in time; its process is killed")
         finally:
@@ -150,6 +170,36 @@ class Engine:
             await self._process.stdin.drain()
         except (BrokenPipeError, ConnectionResetError) as error:
             raise EngineError("died") from error
+
+    async def _next(self) -> list[Line]:
+        """What the generation has said since the last time, at least one line. Raises EngineError."""
+        lines = await self._said.get()
+        while lines and not self._said.empty():
+            more = self._said.get_nowait()
+            if not more:
+                self._said.put_nowait([])
+                break
+            lines = lines + more
+        if not lines:
+            self._said.put_nowait([])
+            raise EngineError("died")
+        return lines
+
+    async def _read_all(self) -> None:
+        """Hand every line to whom it is for, until the process ends."""
+        try:
+            while True:
+                lines = await self._read()
+                for line in lines:
+                    if (answer := self._counts.get(line.get("counted", 0))) and not answer.done():
+                        answer.set_result(line["tokens"])
+                if said := [line for line in lines if "counted" not in line]:
+                    self._said.put_nowait(said)
+        except EngineError as error:
+            self._said.put_nowait([])
+            for answer in self._counts.values():
+                if not answer.done():
+                    answer.set_exception(error)
 
     async def _read(self) -> list[Line]:
         """Every whole line that is there, at least one."""

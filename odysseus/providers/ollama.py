@@ -123,6 +123,10 @@ class OllamaProvider:
 
         return to_listings(names, await asyncio.gather(*map(known, names)))
 
+    async def count(self, model: str, texts: Sequence[str]) -> Sequence[int] | None:
+        """The server has no call for it."""
+        return None
+
     def state(self) -> str:
         return "ready"
 

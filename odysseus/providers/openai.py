@@ -28,11 +28,13 @@ from odysseus.providers.openai_mapping import (
 )
 from odysseus.providers.openai_request import SOURCE, Ways, first_ways, to_body, without_refused
 from odysseus.providers.profiles import profile_of
+from odysseus.providers.server_facts import ServerFacts
 from odysseus.providers.text_forms import Schemas
 from odysseus.providers.text_tools import all_schemas, without_tools, written_schemas
 from odysseus.providers.wire import Record, SseDecoder
 
 MODELS_SECONDS = 10.0
+_OWN_SERVERS = frozenset({"generic", "llama.cpp", "vllm"})
 _SENTINELS = (b"[DONE]", b"DONE")
 _log = logging.getLogger(__name__)
 
@@ -46,6 +48,7 @@ class OpenAIProvider:
         self._http = HttpEndpoint(config, self._profile.key_headers)
         self._asks_usage = self._profile.asks_usage
         self._ways: dict[str, Ways] = {}
+        self._facts = ServerFacts(config) if self._profile.name in _OWN_SERVERS else None
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[Sequence[Chunk], None]:
         """Chunks as they come. Asked again only without what the endpoint refused by name, each once."""
@@ -86,7 +89,13 @@ class OpenAIProvider:
             return [ModelListing(name) for name in self._config.models]
         if not self._profile.models_path:
             raise ProviderError("This endpoint does not list its models: name them in its setting `models`.")
-        return to_listings(await self._http.get_json(self._profile.models_path, MODELS_SECONDS))
+        body = await self._http.get_json(self._profile.models_path, MODELS_SECONDS)
+        listings = to_listings(body)
+        return await self._facts.with_windows(body, listings) if self._facts else listings
+
+    async def count(self, model: str, texts: Sequence[str]) -> Sequence[int] | None:
+        """By the server's `/tokenize`, which llama.cpp and vLLM have."""
+        return await self._facts.count(model, texts) if self._facts else None
 
     def state(self) -> str:
         return "ready"
@@ -96,6 +105,8 @@ class OpenAIProvider:
 
     async def close(self) -> None:
         await self._http.close()
+        if self._facts:
+            await self._facts.close()
 
 
 class OpenAIReading:

@@ -54,6 +54,10 @@ class ResponsesProvider:
             return [ModelListing(name) for name in self._config.models]
         return to_listings(await self._http.get_json("models", MODELS_SECONDS))
 
+    async def count(self, model: str, texts: Sequence[str]) -> Sequence[int] | None:
+        """Left to an estimate."""
+        return None
+
     def state(self) -> str:
         return "ready"
 

@@ -121,6 +121,9 @@ class Asking:
     async def models(self) -> Any:
         return await self.provider.models()
 
+    async def count(self, model: str, texts: Any) -> Any:
+        return await self.provider.count(model, texts)
+
     def state(self) -> str:
         return self.provider.state()
 

@@ -38,6 +38,9 @@ class ScriptedProvider:
     async def models(self) -> Sequence[ModelListing]:
         return ()
 
+    async def count(self, model: str, texts: Sequence[str]) -> Sequence[int] | None:
+        return None
+
     def state(self) -> str:
         return "ready"
 
