@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -13,6 +13,7 @@ from odysseus.errors import BadRequest, NotFound, ProviderError
 from odysseus.providers.base import ModelListing, Provider
 from odysseus.providers.fallback import Asker, Candidate, Cooldowns
 from odysseus.providers.pricing import price_of
+from odysseus.providers.windows import careful_window, listed_window
 
 LISTING_SECONDS = 30.0
 ASK_SECONDS = 5.0
@@ -22,12 +23,22 @@ NOT_INSTALLED = (
 )
 
 
+async def known_window(candidate: Candidate) -> int:
+    """The tokens of a candidate's window, without asking anyone."""
+    return candidate.context_length or careful_window(candidate.host.partition(":")[0])
+
+
 @dataclass(frozen=True, slots=True)
 class Route:
     """Who is asked, in order: the chosen model, then its fallbacks."""
 
     candidates: Sequence[Candidate]
     cooldowns: Cooldowns
+    find_window: Callable[[Candidate], Awaitable[int]] = known_window
+
+    async def window(self) -> int:
+        """The tokens of the chosen model's window. May ask the endpoint, once in a while; never raises."""
+        return await self.find_window(self.first)
 
     @property
     def first(self) -> Candidate:
@@ -110,7 +121,18 @@ class Router:
             raise BadRequest(NOT_INSTALLED)
         name = model or self._default_model(wanted) or await self._first_model(entry)
         fallbacks = [await self._fallback(text) for text in fallback or entry.config.fallback]
-        return Route([self._candidate(entry, name), *filter(None, fallbacks)], self._cooldowns)
+        return Route([self._candidate(entry, name), *filter(None, fallbacks)], self._cooldowns, self.window)
+
+    async def window(self, candidate: Candidate) -> int:
+        """The tokens of a candidate's window: as set, as its endpoint tells, as published, else a careful guess."""
+        if candidate.context_length:
+            return candidate.context_length
+        entry = self._entries.get(candidate.endpoint_id)
+        host = urlsplit(entry.config.base_url).hostname or "" if entry else ""
+        if entry and time.monotonic() - entry.asked_at >= LISTING_SECONDS:
+            await self._listing(entry)
+        known = self._candidate(entry, candidate.model).context_length if entry else None
+        return known or careful_window(host)
 
     async def _fallback(self, text: str) -> Candidate | None:
         """A candidate named `endpoint` or `endpoint/model`; one that cannot be had now is left out."""
@@ -133,7 +155,9 @@ class Router:
             model,
             entry.provider,
             host=urlsplit(entry.config.base_url).netloc,
-            context_length=entry.config.context_length or (listed.context_length if listed else None),
+            context_length=entry.config.context_length
+            or (listed.context_length if listed else None)
+            or listed_window(host, model),
             vision=bool(listed and listed.vision),
             price=price,
         )
