@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from odysseus.context.budget import estimate_tokens
 from odysseus.context.builder import UserClock, build_prompt
 from odysseus.providers.base import ChatMessage
 
@@ -67,11 +66,3 @@ def test_the_users_clock_ends_the_system_text(offset: int, name: str, line: str)
 def test_the_beginning_stays_the_same_within_an_hour_so_that_caches_hit() -> None:
     clock = UserClock(0)
     assert build_prompt("s", [], clock, NOON) == build_prompt("s", [], clock, NOON + 3599)
-
-
-@pytest.mark.parametrize(
-    ("text", "tokens"),
-    [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("字", 1), ("字" * 4, 3), ("🚲", 1), ("\ud800", 1)],
-)
-def test_tokens_are_estimated_by_the_length_in_utf_8(text: str, tokens: int) -> None:
-    assert estimate_tokens(text) == tokens
