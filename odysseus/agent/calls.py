@@ -39,6 +39,7 @@ DENIED = "The user refused this call. Do not try it again in another form: find 
 NOBODY = "Not run: this tool needs a person's approval, and nobody can be asked here. Do without it."
 SHOWN_LIMIT = 100_000
 TOO_LONG = "Not run: it is too long to be shown to the user for approval. Do it in smaller steps."
+OWN_ERROR = "The tool met an error of its own. The server's log has the details."
 CHANGED = "Not run: what it would do has changed since the user was asked. Make the call again."
 
 _OUTPUT_NAME = re.compile(PREFIX + r"[0-9a-f]{16}")
@@ -211,7 +212,7 @@ class CallRunner:
             return _failed(error), isinstance(error, OutsideError)
         except Exception:
             log.exception("the tool %s met an unexpected error", tool.name)
-            return ToolResult("The tool met an error of its own. The server's log has the details.", 1), False
+            return ToolResult(OWN_ERROR, 1), False
         finally:
             progress.stop()
         output = await fit(result.output, tool.output_limit, context.workspace.outputs, context.call_id)
@@ -238,6 +239,9 @@ class CallRunner:
             preview = await ready.tool.preview(ready.arguments, self._quiet_context(ready.call))
         except ToolError as error:
             return error
+        except Exception:
+            log.exception("the preview of %s met an unexpected error", ready.tool.name)
+            return ToolError(OWN_ERROR)
         return preview if len(preview.content) <= SHOWN_LIMIT else ToolError(TOO_LONG)
 
     def _quiet_context(self, call: ToolCall) -> ToolContext:

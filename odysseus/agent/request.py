@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
@@ -23,8 +24,11 @@ from odysseus.providers.fallback import Answer, Asker
 from odysseus.providers.pricing import cost_of
 
 Publish = Callable[[Sequence[Event]], None]
+NAME_LIMIT = 64
 BETWEEN_ROUNDS = "\n\n"
 
+_NAME = re.compile(rf"[A-Za-z0-9_-]{{1,{NAME_LIMIT}}}")
+_NO_NAME = re.compile(r"[^A-Za-z0-9_-]")
 _SHOWN = frozenset({TextDelta, ReasoningDelta, Retrying, FellBack})
 
 
@@ -143,8 +147,16 @@ class Request:
 
 def fitting(request: ChatRequest) -> tuple[ChatMessage, ...]:
     """The messages as every provider takes them: calls and results in pairs, or as text where no tools are offered."""
-    whole = paired(request.messages)
+    whole = paired(map(_with_plain_names, request.messages))
     return tuple(whole if request.tools else without_tools(whole))
+
+
+def _with_plain_names(message: ChatMessage) -> ChatMessage:
+    """A call of a tool whose name the model made up, in letters that every endpoint takes back."""
+    if all(_NAME.fullmatch(call.name) for call in message.tool_calls):
+        return message
+    calls = [replace(call, name=_NO_NAME.sub("_", call.name)[:NAME_LIMIT] or "unknown") for call in message.tool_calls]
+    return replace(message, tool_calls=tuple(calls))
 
 
 def estimated_usage(request: ChatRequest, answer: str, thinking: str) -> UsageReport:

@@ -112,6 +112,10 @@ def ask_tools() -> Sequence[Tool]:
     )
 
 
+POWERS = frozenset({"toggle", "set_mode", "switch_model"})
+"""What changes how far an agent may go, or who reads the chat."""
+
+
 async def _ask(given: AskUser, _: ToolContext) -> ToolResult:
     labels = [one_line(clean_text(option.label)) for option in given.options]
     if len(set(labels)) < len(labels) or not all(labels):
@@ -140,7 +144,9 @@ async def _plan(given: UpdatePlan, _: ToolContext) -> ToolResult:
     return ToolResult(f"The user sees the plan: {_progress(plan)}.", events=[PlanUpdated(plan)])
 
 
-async def _control(given: UiControl, _: ToolContext) -> ToolResult:
+async def _control(given: UiControl, context: ToolContext) -> ToolResult:
+    if context.outside and given.action in POWERS:
+        raise ToolError(f"The action {given.action} is the user's alone now that outside text has come in. Ask for it.")
     data = _ui_event(given)
     fields = _FIELDS[given.action]
     if missing := [name for name in fields if name not in data]:

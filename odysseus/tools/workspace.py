@@ -1,4 +1,4 @@
-"""The folder that confines a run's file and shell tools, and which folders may be one. Opens no file: that is confine."""
+"""The folder that confines a run's file and shell tools, and which folders may be one. It opens no file itself."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from odysseus.errors import BadRequest
 
 PATH_LIMIT = 4096
+SYSTEM_FOLDERS = frozenset({"proc", "sys", "dev"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +31,10 @@ def choose_workspace(text: str, forbidden: Sequence[Path] = ()) -> Path:
     that holds them.
     """
     real = _existing(text.strip())
-    if real.parent == real:
-        raise BadRequest("The workspace cannot be the whole disk. Choose a folder for this work.")
+    if real.parent == real or (real.parts[1:2] and real.parts[1] in SYSTEM_FOLDERS):
+        raise BadRequest(
+            "The workspace cannot be the whole disk or the system's own state. Choose a folder for this work."
+        )
     if _is_or_holds(real, _home()):
         raise BadRequest("The workspace cannot be your home folder or one that holds it. Choose a folder inside it.")
     for place in forbidden:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -267,3 +268,13 @@ async def test_an_answer_that_the_provider_pauses_is_gone_on_with(upstream: Upst
         stream = await agent(server, await server.session())
         assert stream.text == "First part.\n\nSecond part."
         assert upstream.requests[1].json["messages"][-1]["role"] == "assistant"
+
+
+@pytest.mark.parametrize("name", ["läs fil!", "x" * 500, "a.b/c", "<tool>", "🚲"])
+async def test_a_name_that_the_model_made_up_does_not_end_the_chat(
+    server: Server, upstream: Upstream, name: str
+) -> None:
+    upstream.reply(calls((name, {}))).reply(answer("I see."))
+    await agent(server, await server.session())
+    sent = prompt(upstream, 1)[1]["tool_calls"][0]["function"]["name"]
+    assert re.fullmatch(r"[A-Za-z0-9_-]{1,64}", sent)

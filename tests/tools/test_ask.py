@@ -154,3 +154,12 @@ def test_no_choice_in_a_schema_is_empty() -> None:
     properties = TOOLS["ui_control"].parameters["properties"]
     assert properties["toggle_name"]["enum"] == ["bash", "incognito", "rag", "research", "web"]
     assert all("" not in field.get("enum", []) and "anyOf" not in field for field in properties.values())
+
+
+@pytest.mark.parametrize("fields", [{"action": "set_mode", "mode": "agent"}, {"action": "switch_model", "model": "m"}])
+async def test_outside_text_switches_nothing(tmp_path: Path, fields: dict[str, str]) -> None:
+    (control,) = [tool for tool in ask_tools() if tool.name == "ui_control"]
+    given = control.parse(fields)
+    assert (await control.run(given, context(tmp_path))).exit_code == 0
+    with pytest.raises(ToolError, match="the user's alone"):
+        await control.run(given, context(tmp_path, outside=True))
