@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from odysseus.errors import Conflict, NotFound
 from odysseus.store.db import Connection
-from odysseus.store.memories import MOST_MEMORIES, Memory, MemoryStore
+from odysseus.store.memories import MOST_MEMORIES, MOST_PROPOSED, Memory, MemoryStore
 from store.databases import Stores
 
 
@@ -113,3 +114,57 @@ async def test_there_is_room_for_so_many(stores: Stores, memories: MemoryStore) 
     assert await memories.remember("FACT 0", "fact") == (first, False)
     await memories.forget(memory_id=first.id)
     assert (await memories.remember("one more", "fact"))[1]
+
+
+async def test_a_proposal_is_a_memory_of_its_own_state(memories: MemoryStore) -> None:
+    kept, _ = await memories.remember("Likes tea", "fact")
+    proposed, new = await memories.remember("Has a cat", "fact", state="proposed", outside=True)
+    assert (new, proposed.state, proposed.outside) == (True, "proposed", True)
+    assert await memories.list(state="kept") == [kept]
+    assert await memories.list(state="proposed") == [proposed]
+    assert await memories.list("cat", state="kept") == []
+    assert len(await memories.list()) == 2
+
+
+async def test_a_proposal_of_what_is_kept_changes_nothing(memories: MemoryStore) -> None:
+    kept, _ = await memories.remember("Likes tea", "fact")
+    assert await memories.remember("LIKES tea", "other", state="proposed", outside=True) == (kept, False)
+    assert await memories.list() == [kept]
+
+
+async def test_what_was_proposed_is_kept_once_it_is_remembered(stores: Stores, memories: MemoryStore) -> None:
+    proposed, _ = await memories.remember("Likes tea", "fact", state="proposed")
+    stores.clock.now += 5
+    kept = replace(proposed, state="kept", updated_at=stores.clock.now)
+    assert await memories.remember("likes tea", "fact") == (kept, False)
+    assert await memories.list() == [kept]
+
+
+async def test_a_memory_is_changed_field_by_field(stores: Stores, memories: MemoryStore) -> None:
+    made, _ = await memories.remember("Likes tea", "fact", state="proposed", outside=True)
+    stores.clock.now += 5
+    kept = await memories.change(made.id, {"state": "kept", "pinned": True})
+    assert kept == replace(made, state="kept", pinned=True, updated_at=stores.clock.now)
+    reworded = await memories.change(made.id, {"text": "Likes green tea", "category": "taste"})
+    assert reworded == replace(kept, text="Likes green tea", category="taste", outside=False)
+    assert await memories.list() == [reworded]
+    with pytest.raises(NotFound):
+        await memories.change("none", {"pinned": True})
+
+
+async def test_a_memory_does_not_get_the_text_of_another(memories: MemoryStore) -> None:
+    tea, _ = await memories.remember("Likes tea", "fact")
+    cats, _ = await memories.remember("Has cats", "fact")
+    with pytest.raises(Conflict):
+        await memories.change(cats.id, {"text": "LIKES TEA"})
+    assert {memory.text for memory in await memories.list()} == {"Likes tea", "Has cats"}
+    assert (await memories.change(tea.id, {"text": "likes tea"})).text == "likes tea"
+
+
+async def test_the_oldest_proposals_make_room_and_memories_do_not(stores: Stores, memories: MemoryStore) -> None:
+    await memories.remember("Likes tea", "fact")
+    for number in range(MOST_PROPOSED + 3):
+        stores.clock.now += 1
+        await memories.remember(f"proposal {number}", "fact", state="proposed")
+    texts = {memory.text for memory in await memories.list()}
+    assert texts == {"Likes tea"} | {f"proposal {number}" for number in range(3, MOST_PROPOSED + 3)}

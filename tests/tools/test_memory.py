@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +22,10 @@ class Mind:
 
     store: MemoryStore
     context: ToolContext
+    ask: bool = False
 
     async def call(self, action: str, **given: Any) -> str:
-        (tool,) = memory_tools(self.store)
+        (tool,) = memory_tools(self.store, ask=self.ask)
         return str((await tool.run(tool.parse({"action": action, **given}), self.context)).output)
 
 
@@ -92,6 +93,34 @@ async def test_a_call_that_says_too_little_or_too_much_changes_nothing(
     with pytest.raises(ToolError, match=words):
         await tool.run(tool.parse(given), mind.context)
     assert len(await mind.store.list()) == 1
+
+
+@pytest.mark.parametrize(
+    ("ask", "outside", "approved", "state"),
+    [
+        (False, False, False, "kept"),
+        (False, True, False, "proposed"),
+        (True, False, False, "proposed"),
+        (False, True, True, "kept"),
+        (True, False, True, "kept"),
+    ],
+)
+async def test_what_nobody_has_seen_is_only_proposed(
+    mind: Mind, *, ask: bool, outside: bool, approved: bool, state: str
+) -> None:
+    mind = replace(mind, ask=ask, context=replace(mind.context, outside=outside, approved=approved))
+    told = await mind.call("remember", text="Likes tea")
+    (memory,) = await mind.store.list()
+    assert (memory.state, memory.outside) == (state, outside)
+    assert told.startswith("Remembered:" if state == "kept" else "Proposed:")
+    assert ("Likes tea" in await mind.call("list")) == (state == "kept")
+
+
+async def test_a_proposal_does_not_take_back_what_is_kept(mind: Mind) -> None:
+    await mind.call("remember", text="Likes tea")
+    touched = replace(mind, context=replace(mind.context, outside=True))
+    assert (await touched.call("remember", text="likes tea")).startswith("Known already:")
+    assert "Likes tea" in await mind.call("list")
 
 
 def test_the_row_says_what_is_done() -> None:
