@@ -115,6 +115,19 @@ class MemoryConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     propose_after_turn: bool = False
 
 
+class RetrievalConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """[retrieval]: the library, and who makes its vectors. Without an endpoint it is the model of the extra."""
+
+    on: bool = True
+    endpoint: str = ""
+    model: str = ""
+    passages: Annotated[int, Meta(ge=1, le=20)] = 6
+    tokens: Annotated[int, Meta(ge=100, le=100_000)] = 2000
+    similarity: Annotated[float, Meta(ge=0, le=1)] = 0.2
+    refresh_minutes: Seconds = 15.0
+    unload_seconds: Seconds = 600.0
+
+
 class McpConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """[[mcp]]: one server of the Model Context Protocol, by its command or by its address."""
 
@@ -216,6 +229,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     images: ImagesConfig = ImagesConfig()
     uploads: UploadsConfig = UploadsConfig()
     memory: MemoryConfig = MemoryConfig()
+    retrieval: RetrievalConfig = RetrievalConfig()
     mcp: tuple[McpConfig, ...] = ()
     agents: dict[AgentName, AgentProfile] = field(default_factory=_shipped_agents)
     prices: dict[str, Price] = field(default_factory=dict)
@@ -237,6 +251,7 @@ _SECTIONS = {
     "images": ImagesConfig,
     "uploads": UploadsConfig,
     "memory": MemoryConfig,
+    "retrieval": RetrievalConfig,
 }
 
 

@@ -37,6 +37,7 @@ SECTIONS: Mapping[str, Kind] = {
     "[shell]": config.ShellConfig,
     "[web]": config.WebConfig,
     "[images]": config.ImagesConfig,
+    "[retrieval]": config.RetrievalConfig,
     "[uploads]": config.UploadsConfig,
     "[memory]": config.MemoryConfig,
     "[agents.name]": config.AgentProfile,
@@ -77,7 +78,7 @@ def test_the_settings_file_names_every_setting(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text(uncommented(SETTINGS), "utf-8")
     load_config(tmp_path / "config.toml", {})
     raw = tomllib.loads(uncommented(SETTINGS))
-    plain = ("server", "chat", "local", "agent", "shell", "web", "images", "uploads", "memory")
+    plain = ("server", "chat", "local", "agent", "shell", "web", "images", "uploads", "memory", "retrieval")
     given = {f"[{name}]": raw[name] for name in plain} | {"[[mcp]]": raw["mcp"][-1]}
     given["[agents.name]"] = raw["agents"]["another"]
     given |= {"[[endpoints]]": raw["endpoints"][-1], "[prices]": raw["prices"]["my-model"]}

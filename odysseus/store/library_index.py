@@ -1,0 +1,129 @@
+"""Questions to the index of the library: by words, by number, and its vectors in pages.
+
+Terms and bytes in, numbers of chunks out. Knows no ranking but SQLite's own of words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from odysseus.store.db import Connection, Database
+
+TITLE_WEIGHT = 2.0
+"""How much more a term counts in a document's name and headings than in its text."""
+_MOST_NUMBERS = 500  # SQLite bounds the variables of a statement
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChunk:
+    """A chunk with what is told of it. `place` is the whole path of its source, or the id of an upload (`kind`).
+
+    `terms` are those of its name, headings and text, parted by spaces; `parts` its vectors, None when it has none.
+    """
+
+    number: int
+    document_id: str
+    source_id: str
+    kind: str
+    place: str
+    path: str
+    name: str
+    heading: str
+    page: int | None
+    text: str
+    terms: str
+    parts: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class VectorPage:
+    """Vectors in the order in which they were stored, to be read on from `last`."""
+
+    last: int
+    chunks: Sequence[int]
+    wholes: bytes
+
+
+class LibraryIndex:
+    """Reads the index, and adds vectors that were missing."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    async def chunk_count(self) -> int:
+        """About how many chunks there are: what is being taken out counts still."""
+        row = await self._db.read_one("SELECT count(*) FROM library_chunks")
+        return int(row[0]) if row else 0
+
+    async def frequencies(self, terms: Sequence[str]) -> Mapping[str, int]:
+        """In how many chunks each term stands; terms that stand nowhere are left out."""
+        marks = ", ".join("?" * len(terms))
+        rows = await self._db.read(f"SELECT term, doc FROM library_terms WHERE term IN ({marks})", terms)
+        return {row[0]: row[1] for row in rows}
+
+    async def by_words(self, wanted: Sequence[Sequence[str]], limit: int) -> Sequence[int]:
+        """The best chunks by bm25 that hold some of these; several terms are a phrase."""
+        if not wanted:
+            return []
+        match = " OR ".join('"' + " ".join(term.replace('"', "") for term in phrase) + '"' for phrase in wanted)
+        rows = await self._db.read(
+            """SELECT rowid FROM library_words WHERE library_words MATCH ? AND rank MATCH ?
+               ORDER BY rank LIMIT ?""",
+            (match, f"bm25({TITLE_WEIGHT}, 1.0)", limit),
+        )
+        return [row[0] for row in rows]
+
+    async def chunks(self, numbers: Sequence[int], model: str) -> Mapping[int, StoredChunk]:
+        """These chunks with the vectors that `model` made, without those that are gone or being taken out."""
+        found: dict[int, StoredChunk] = {}
+        for start in range(0, len(numbers), _MOST_NUMBERS):
+            some = numbers[start : start + _MOST_NUMBERS]
+            rows = await self._db.read(
+                f"""SELECT c.number, d.id, s.id, s.kind, s.place, d.path, d.name, c.heading, c.page, c.text,
+                           w.title || ' ' || w.words, v.parts
+                    FROM library_chunks c
+                    JOIN library_documents d ON d.id = c.document_id
+                    JOIN library_sources s ON s.id = d.source_id AND s.state != 'removed'
+                    JOIN library_words w ON w.rowid = c.number
+                    LEFT JOIN library_vectors v ON v.chunk = c.number AND v.model = ?
+                    WHERE c.number IN ({", ".join("?" * len(some))})""",
+                (model, *some),
+            )
+            found |= {row[0]: StoredChunk(*row) for row in rows}
+        return found
+
+    async def vectors(self, model: str, after: int, limit: int) -> VectorPage | None:
+        """The next vectors behind the number `after`; None when there are no more."""
+        rows = await self._db.read(
+            "SELECT number, chunk, whole FROM library_vectors WHERE number > ? AND model = ? ORDER BY number LIMIT ?",
+            (after, model, limit),
+        )
+        if not rows:
+            return None
+        return VectorPage(rows[-1][0], [row[1] for row in rows], b"".join(row[2] for row in rows))
+
+    async def without_vectors(self, model: str, after: int, limit: int) -> Sequence[tuple[int, str, str]]:
+        """Chunks behind a number that have no vectors of this model: number, heading, text."""
+        rows = await self._db.read(
+            """SELECT c.number, c.heading, c.text FROM library_chunks c
+               LEFT JOIN library_vectors v ON v.chunk = c.number AND v.model = ?
+               WHERE c.number > ? AND v.chunk IS NULL ORDER BY c.number LIMIT ?""",
+            (model, after, limit),
+        )
+        return [(row[0], row[1], row[2]) for row in rows]
+
+    async def add_vectors(self, model: str, vectors: Mapping[int, tuple[bytes, bytes]]) -> None:
+        """Whole and parts by the number of the chunk, in place of those of another model."""
+
+        async def work(db: Connection) -> None:
+            for number, (whole, parts) in vectors.items():
+                values: tuple[Any, ...] = (number, model, whole, parts, number)
+                await db.execute(
+                    """INSERT OR REPLACE INTO library_vectors (chunk, model, whole, parts)
+                       SELECT ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM library_chunks WHERE number = ?)""",
+                    values,
+                )
+
+        await self._db.write(work)
