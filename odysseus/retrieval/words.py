@@ -1,7 +1,8 @@
 """A text to the terms that the index of words keeps, the same for what is stored and what is asked. Pure.
 
 Letters lose their case and accents. Scripts without spaces are cut into pairs, since their words are mostly two
-characters long. A name like `getUserName` is kept whole and in its parts.
+characters long. A name like `getUserName` is kept whole and in its parts, and of long words the beginning too, since
+what is asked for often stands with another ending.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import unicodedata
 from collections.abc import Iterator
 
 TERM_MOST = 64
+BEGINNING = 5
 
 _PAIRED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
@@ -25,8 +27,15 @@ _MARKS = re.compile("[\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b
 
 
 def terms(text: str) -> list[str]:
-    """The terms of a text, in their order."""
-    return [term for found in _TOKEN.finditer(_plain(text)) for term in (*_whole(found), *_camel_parts(found[0]))]
+    """The terms of a text: first as they follow each other, then the parts of names and the beginnings of words."""
+    words: list[str] = []
+    more: list[str] = []
+    for found in _TOKEN.finditer(_plain(text)):
+        words += _whole(found)
+        more += _camel_parts(found[0])
+        if len(found[0]) > BEGINNING and not found["paired"] and found[0].isalpha():
+            more.append(found[0].casefold()[:BEGINNING])
+    return words + more
 
 
 def phrases(text: str) -> list[list[str]]:
