@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
@@ -20,11 +20,17 @@ class UserClock:
 def build_prompt(
     system: str, history: Sequence[ChatMessage], clock: UserClock | None, now: float
 ) -> tuple[ChatMessage, ...]:
-    """System text first, then the history with empty answers left out and texts of one role in a row joined.
+    """System text first, then the history with empty answers left out and texts of one role in a row joined."""
+    text = "\n\n".join(part for part in (system.strip(), _today(clock, now)) if part)
+    turns = in_turn(history)
+    return (ChatMessage("system", text), *turns) if text else turns
+
+
+def in_turn(history: Iterable[ChatMessage]) -> tuple[ChatMessage, ...]:
+    """The same without empty messages, texts of one role in a row joined.
 
     Many chat templates refuse two messages of one role in a row, which a failed or stopped turn leaves behind.
     """
-    text = "\n\n".join(part for part in (system.strip(), _today(clock, now)) if part)
     turns: list[ChatMessage] = []
     for message in history:
         if not message.content.strip() and not _is_more_than_text(message):
@@ -33,7 +39,7 @@ def build_prompt(
             turns[-1] = replace(turns[-1], content=f"{turns[-1].content}\n\n{message.content}")
         else:
             turns.append(message)
-    return (ChatMessage("system", text), *turns) if text else tuple(turns)
+    return tuple(turns)
 
 
 def _joins(before: ChatMessage, message: ChatMessage) -> bool:
