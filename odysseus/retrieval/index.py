@@ -74,16 +74,19 @@ class Retrieval:
         return [_passage(chunk, question, near) for chunk, near in await self._present(ranked, k)]
 
     async def rank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
-        """How near each text is to a question, 0 to 1: by meaning and words, by words alone without vectors."""
-        by_words = await asyncio.to_thread(overlaps, query, texts)
-        only_words = [similarity(0.0, one) for one in by_words]
+        """How near each text is to a question, 0 to 1; 0 also for what has little to do with it.
+
+        Without vectors it is the share of the question's words.
+        """
+        covered = await asyncio.to_thread(overlaps, query, texts)
         if not texts or not query.strip() or self._vectors.resting:
-            return only_words
+            return covered
         try:
             near = await self._vectors.nearness(query, texts)
         except EmbeddingError:
-            return only_words
-        return [similarity(*pair) for pair in zip(near, by_words, strict=True)]
+            return covered
+        scores = [similarity(*pair) for pair in zip(near, covered, strict=True)]
+        return [score if score >= self._least else 0.0 for score in scores]
 
     async def _question(self, query: str, count: int) -> Question:
         asked = await asyncio.to_thread(asked_terms, query)

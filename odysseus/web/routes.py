@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from odysseus.web import agents, chat, endpoints, memories, messages, models, pages, sessions, tools, undo, uploads
+from odysseus.web import (
+    agents,
+    chat,
+    endpoints,
+    library,
+    memories,
+    messages,
+    models,
+    pages,
+    sessions,
+    tools,
+    undo,
+    uploads,
+)
 from odysseus.web.openapi import pages as description
 
 
@@ -41,10 +54,7 @@ def routes() -> list[web.RouteDef]:
         web.get("/api/search", messages.search),
         web.post("/api/upload", uploads.upload),
         web.get("/api/upload/{upload}", uploads.download),
-        web.get("/api/memories", memories.list_all),
-        web.post("/api/memories", memories.create),
-        web.patch("/api/memories/{memory}", memories.change),
-        web.delete("/api/memories/{memory}", memories.delete),
+        *_kept(),
         web.get("/api/tools", tools.list_all),
         web.get("/api/models", models.models),
         web.get("/api/models/install", models.install_progress),
@@ -56,4 +66,20 @@ def routes() -> list[web.RouteDef]:
         web.post("/api/endpoints/test", endpoints.test),
         web.patch("/api/endpoints/{endpoint}", endpoints.change),
         web.delete("/api/endpoints/{endpoint}", endpoints.remove),
+    ]
+
+
+def _kept() -> list[web.RouteDef]:
+    """What outlives a chat."""
+    return [
+        web.get("/api/memories", memories.list_all),
+        web.post("/api/memories", memories.create),
+        web.patch("/api/memories/{memory}", memories.change),
+        web.delete("/api/memories/{memory}", memories.delete),
+        web.get("/api/library", library.list_all),
+        web.post("/api/library", library.add),
+        web.get("/api/library/progress", library.progress, allow_head=False),
+        web.get("/api/library/search", library.search),
+        web.delete("/api/library/{source}", library.remove),
+        web.post("/api/library/{source}/refresh", library.refresh),
     ]

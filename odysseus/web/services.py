@@ -12,6 +12,7 @@ from odysseus.config import Config
 from odysseus.context.files import FileReader
 from odysseus.models.installer import Installer
 from odysseus.providers.router import Router
+from odysseus.retrieval.library import Library
 from odysseus.runs.agent_work import AgentDesk
 from odysseus.runs.registry import RunRegistry
 from odysseus.store.agent_sessions import AgentSessionStore
@@ -45,6 +46,7 @@ class Services:
     files: FileReader
     sweeper: Sweeper
     memories: MemoryStore
+    library: Library
     desk: AgentDesk
     shelf: Shelf
     mcp: McpServers

@@ -90,7 +90,13 @@ async def conforms(operation: Operation, response: aiohttp.ClientResponse) -> No
     if kind.endswith("json"):
         check(json.loads(body), answer["content"][matching[0]]["schema"])
     if kind == "text/event-stream":
-        stream(body, "Chat" if operation.path.startswith("/api/") else "Agent")
+        stream(body, dialect_of(operation))
+
+
+def dialect_of(operation: Operation) -> str:
+    if operation.path.startswith("/api/library"):
+        return "Library"
+    return "Chat" if operation.path.startswith("/api/") else "Agent"
 
 
 def stream(body: bytes, dialect: str) -> None:
@@ -102,7 +108,7 @@ def stream(body: bytes, dialect: str) -> None:
         number = {} if event.number is None else {"id": str(event.number)}
         check({"event": event.event, "data": text, **number}, component(f"{dialect}StreamEvent"))
         if event.data != "[DONE]":
-            check(event.data, component("ChatFrame" if dialect == "Chat" else "AgentEvent"))
+            check(event.data, component("AgentEvent" if dialect == "Agent" else f"{dialect}Frame"))
 
 
 async def worked(server: Server, upstream: Upstream) -> str:
@@ -227,6 +233,25 @@ async def memory_list(server: Server, upstream: Upstream) -> Sent:
     return Sent(query="?q=tea&state=kept")
 
 
+async def new_source(server: Server, _: Upstream) -> Sent:
+    folder = server.data.parent / "notes"
+    folder.mkdir()
+    (folder / "tea.md").write_text("# Tea\n\nGreen tea draws for two minutes.\n")
+    (folder / "broken.pdf").write_bytes(b"%PDF-1.7 and nothing more")
+    return Sent(more={"json": {"path": str(folder)}})
+
+
+async def source(server: Server, upstream: Upstream) -> Sent:
+    made = await server.post("/api/library", (await new_source(server, upstream)).more["json"], 202)
+    await server.services.library.quiet()
+    return Sent({"source": made["id"]})
+
+
+async def library_search(server: Server, upstream: Upstream) -> Sent:
+    await source(server, upstream)
+    return Sent(query="?q=tea")
+
+
 WAYS: Mapping[str, Way] = {
     "send": send,
     "resume": in_session,
@@ -249,6 +274,12 @@ WAYS: Mapping[str, Way] = {
     "addMemory": new_memory,
     "changeMemory": memory,
     "deleteMemory": memory,
+    "listLibrary": source,
+    "addToLibrary": new_source,
+    "removeFromLibrary": source,
+    "refreshLibrary": source,
+    "libraryProgress": source,
+    "searchLibrary": library_search,
     "startInstall": install,
     "addEndpoint": address,
     "testEndpoint": address,

@@ -10,6 +10,7 @@ from odysseus.web.openapi.agent_types import EVENT_TYPES, AgentEvent
 from odysseus.web.openapi.chat_calls import CHAT, MESSAGES, SESSIONS
 from odysseus.web.openapi.frames import ChatFrame, Delta, StreamError, TypedFrame
 from odysseus.web.openapi.kept_calls import FILES, MEMORIES
+from odysseus.web.openapi.library_calls import LIBRARY, LibraryFinal, LibraryFrame, LibraryProgress
 from odysseus.web.openapi.operation import Operation
 from odysseus.web.openapi.run_shapes import ApprovalCard, Question
 from odysseus.web.openapi.server_calls import ENDPOINTS, MODELS, SERVER
@@ -19,14 +20,31 @@ TAGS: Mapping[str, str] = {
     "Sessions": "The chats",
     "Messages": "What was said, and files",
     "Memories": "What is remembered beyond a chat",
+    "Library": "Files that answers can draw on",
     "Models": "What can be asked, and what an agent can do",
     "Endpoints": "Where models are asked",
     "Agents": "Agents of the settings, for other programs",
     "Server": "The page and the server itself",
 }
-OPERATIONS: Sequence[Operation] = (*CHAT, *SESSIONS, *MESSAGES, *FILES, *MEMORIES, *MODELS, *ENDPOINTS, *CALLS, *SERVER)
+OPERATIONS: Sequence[Operation] = (
+    *CHAT,
+    *SESSIONS,
+    *MESSAGES,
+    *FILES,
+    *MEMORIES,
+    *LIBRARY,
+    *MODELS,
+    *ENDPOINTS,
+    *CALLS,
+    *SERVER,
+)
 
-UNIONS: Mapping[str, Any] = {"ChatEvent": TypedFrame, "ChatFrame": ChatFrame, "AgentEvent": AgentEvent}
+UNIONS: Mapping[str, Any] = {
+    "ChatEvent": TypedFrame,
+    "ChatFrame": ChatFrame,
+    "AgentEvent": AgentEvent,
+    "LibraryFrame": LibraryFrame,
+}
 """Components that have no class of their own."""
-UNNAMED: Sequence[Any] = (Delta, StreamError, Question, ApprovalCard, *EVENT_TYPES)
+UNNAMED: Sequence[Any] = (Delta, StreamError, Question, ApprovalCard, *EVENT_TYPES, LibraryProgress, LibraryFinal)
 """Types that only those name."""
