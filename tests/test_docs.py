@@ -183,6 +183,7 @@ def test_a_room_imports_only_what_the_architecture_page_says(room: str) -> None:
         ("odysseus.providers.local_worker", ()),
         ("odysseus.tools.page_worker", ()),
         ("odysseus.tools.search_worker", ()),
+        ("odysseus.extract.shrink_worker", ()),
         ("mcp", ("tools/mcp_connection.py", "tools/mcp_pipes.py")),
     ],
 )
