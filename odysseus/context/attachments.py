@@ -15,8 +15,8 @@ from odysseus.context.given import Given, as_data
 from odysseus.events import FilesAttached
 from odysseus.extract.ocr import MISSING as NO_OCR
 from odysseus.extract.result import join_notes
-from odysseus.extract.shrink import LONGEST_SIDE, MOST_BYTES, can_shrink, shrink
 from odysseus.providers.base import Image
+from odysseus.store.uploads import HEAD_BYTES, picture_type
 
 TOKENS = 16_000
 """The usual budget of all texts together."""
@@ -24,8 +24,6 @@ LEAST_TOKENS = 40
 """Less than this of a text is no help."""
 
 READ = frozenset({"text", "ocr"})
-SEEN = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
-"""What every model that sees takes as it is."""
 
 _BLIND = "The model cannot see pictures, and no text was found in this one."
 _NOT_SHOWN = "The picture could not be made small enough for the model, so the model does not see it."
@@ -48,7 +46,7 @@ async def given(files: Sequence[ReadFile], *, sees: bool, tokens: int = TOKENS) 
 
     `sees`: the model takes pictures. The event tells what was really given; `text_chars` counts that.
     """
-    pictures = [await picture_of(file) if sees and _is_picture(file) else None for file in files]
+    pictures = [await picture_of(file) if sees else None for file in files]
     return await asyncio.to_thread(_given, files, pictures, sees, tokens)
 
 
@@ -65,14 +63,10 @@ def _given(files: Sequence[ReadFile], pictures: Sequence[Image | None], sees: bo
 
 
 async def picture_of(file: ReadFile) -> Image | None:
-    """The picture for a model that sees, made smaller where it must be; None when it cannot be shown."""
-    found = file.found
-    small = max(found.width or 0, found.height or 0) <= LONGEST_SIDE and file.upload.size <= MOST_BYTES
-    if found.mime in SEEN and small:
-        data = await asyncio.to_thread(_bytes, file.path)
-        return Image(found.mime, data) if data else None
-    shrunk = await shrink(file.path) if can_shrink() else None
-    return Image(shrunk.mime, shrunk.data) if shrunk else None
+    """The picture for a model that sees, always the same; None when there is none to show."""
+    data = await asyncio.to_thread(_bytes, file.shown) if file.shown else b""
+    kind = picture_type(data[:HEAD_BYTES])
+    return Image(kind, data) if kind else None
 
 
 def _bytes(path: Path) -> bytes:
@@ -80,12 +74,6 @@ def _bytes(path: Path) -> bytes:
         return path.read_bytes()
     except FileNotFoundError:
         return b""
-
-
-def _is_picture(file: ReadFile) -> bool:
-    """Whether it can be shown; without a library for pictures one is shown that was not looked into."""
-    found = file.found
-    return found.mime.startswith("image/") and (found.kind != "failed" or not can_shrink())
 
 
 def _part(file: ReadFile, text: str, room: int, picture: Image | None, *, sees: bool) -> _Part:

@@ -13,17 +13,21 @@ import msgspec
 from odysseus.extract.extract import DEFAULTS, extract
 from odysseus.extract.kinds import BINARY, called_by
 from odysseus.extract.result import Extracted, ExtractLimits
+from odysseus.extract.shrink import LONGEST_SIDE, MOST_BYTES, can_shrink, shrink
 from odysseus.store.file_texts import FileText, FileTextStore
 from odysseus.store.uploads import Upload, UploadStore
+
+SEEN = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+"""What every model that sees takes as it is."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadFile:
-    """A kept file, where its bytes are, and what is in it."""
+    """A kept file and what is in it. `shown` is the picture for models that see: its bytes, or a smaller one's."""
 
     upload: Upload
-    path: Path
     found: Extracted
+    shown: Path | None = None
 
     @property
     def mime(self) -> str:
@@ -48,14 +52,30 @@ class FileReader:
 
     async def read(self, upload: Upload, *, anew: bool = False) -> ReadFile:
         """One of them. Content that cannot be read is kind `failed` with a note. Raises StoreError."""
-        path, key = self._uploads.path(upload), (upload.sha256, called_by(upload.name))
+        key = (upload.sha256, called_by(upload.name))
         async with self._locks.setdefault(key, asyncio.Lock()):
             known = await self._texts.get(*key)
             if known is None or (anew and _may_go_better(known)):
-                found = await extract(path, upload.name, self._limits)
+                found = await extract(self._uploads.path(upload), upload.name, self._limits)
                 known = FileText(**asdict(found))
                 await self._texts.put(*key, known)
-        return ReadFile(upload, path, msgspec.convert(asdict(known), Extracted))
+            found = msgspec.convert(asdict(known), Extracted)
+            return ReadFile(upload, found, await self._shown(upload, found))
+
+    async def _shown(self, upload: Upload, found: Extracted) -> Path | None:
+        """The picture for models that see, made smaller once where it must be; None when there is none to show."""
+        if not found.mime.startswith("image/") or (found.kind == "failed" and can_shrink()):
+            return None  # without a library for pictures one is shown that was not looked into
+        path, small = self._uploads.path(upload), self._uploads.small_path(upload)
+        fits = max(found.width or 0, found.height or 0) <= LONGEST_SIDE and upload.size <= MOST_BYTES
+        if found.mime in SEEN and fits:
+            return path
+        if not await asyncio.to_thread(small.is_file):
+            shrunk = await shrink(path) if can_shrink() else None
+            if shrunk is None:
+                return None
+            await self._uploads.keep_small(upload, shrunk.data)
+        return small
 
 
 def _may_go_better(known: FileText) -> bool:

@@ -32,6 +32,7 @@ KEPT_SECONDS = 86_400.0
 """How long a file stays that no message names."""
 
 _INCOMING = ".new-"
+_SMALL = ".small"
 _HASH = re.compile(r"[0-9a-f]{64}")
 _COLUMNS = "id, name, mime, size, sha256, created_at"
 _PICTURES: tuple[tuple[bytes, str], ...] = (
@@ -187,6 +188,26 @@ class UploadStore:
         """Where its bytes are."""
         return self._place(upload.sha256)
 
+    def small_path(self, upload: Upload) -> Path:
+        """Where a smaller picture made of it is, if there is one; it goes with the bytes."""
+        return self.path(upload).with_suffix(_SMALL)
+
+    async def keep_small(self, upload: Upload, data: bytes) -> None:
+        """Keep a smaller picture made of it. Raises StoreError."""
+        async with self.incoming() as file:
+            await file.write(data)
+            await file.finish()
+            await asyncio.to_thread(_move, file, self.small_path(upload))
+
+    async def forget(self, upload_ids: Sequence[str]) -> None:
+        """Delete those of them at once that no message names."""
+
+        async def work(db: Connection) -> None:
+            await db.executemany("UPDATE uploads SET used_at = 0 WHERE id = ?", [(one,) for one in upload_ids])
+
+        await self._db.write(work)
+        await self.sweep()
+
     async def sweep(self) -> int:
         """Delete what no message names and nobody has used for a day, bytes and read text too; gives how many."""
         return await self._alone(self._sweep())
@@ -274,7 +295,8 @@ def _move(file: Incoming, path: Path) -> None:
 def _remove_others(folder: Path, digests: Collection[str], until: float) -> None:
     """Remove bytes that no row has, and what a crash left of files on their way in."""
     for path in folder.rglob("*"):
-        unknown = _HASH.fullmatch(path.name) and path.name not in digests
+        digest = path.name.removesuffix(_SMALL)
+        unknown = _HASH.fullmatch(digest) and digest not in digests
         left = path.name.startswith(_INCOMING) and path.is_file() and path.stat().st_mtime <= until
         if left or (unknown and path.is_file()):
             path.unlink(missing_ok=True)

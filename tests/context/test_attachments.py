@@ -19,6 +19,7 @@ from odysseus.context.given import Given
 from odysseus.errors import NotFound
 from odysseus.events import FilesAttached
 from odysseus.extract.ocr import is_offered
+from odysseus.providers.base import Image
 from odysseus.store.file_texts import FileTextStore
 from odysseus.store.uploads import UploadStore
 
@@ -200,7 +201,11 @@ async def test_a_picture_that_is_too_large_or_of_another_kind_is_made_fit(
         assert max(shown.size) <= 2048
         assert f"image/{(shown.format or '').lower()}" == image.mime
     assert image.mime in {mime, "image/jpeg"}
-    assert (await attachments.picture_of(file)) == image
+    small = desk.uploads.small_path(file.upload)
+    assert file.shown == small
+    small.write_bytes(b"GIF89a, made once")
+    again = await desk.reader.read(file.upload)
+    assert (await attachments.picture_of(again)) == Image("image/gif", b"GIF89a, made once")
 
 
 @pytest.mark.usefixtures("no_ocr")
@@ -230,7 +235,7 @@ async def test_without_pillow_a_small_picture_is_shown_as_it_is(
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "sitecustomize.py").write_text('import sys\n\nsys.modules["PIL"] = None\n')
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
-    monkeypatch.setattr("odysseus.context.attachments.can_shrink", lambda: False)
+    monkeypatch.setattr("odysseus.context.files.can_shrink", lambda: False)
     files = [await desk.reader.read(upload) for upload in kept]
     given = await attachments.given(files, sees=True)
     assert [image.mime for image in given.images] == ["image/png"]
@@ -241,7 +246,7 @@ async def test_without_pillow_a_small_picture_is_shown_as_it_is(
 @pytest.mark.usefixtures("no_ocr")
 async def test_bytes_that_are_gone_are_told(desk: Desk) -> None:
     (text, image) = await desk.read(a_txt=b"text", b_png=picture())
-    image.path.unlink()
+    desk.uploads.path(image.upload).unlink()
     given = await attachments.given([text, image], sees=True)
     assert given.images == ()
     assert "could not be made" in rows(given)[1]["note"]

@@ -197,6 +197,27 @@ async def test_bytes_stay_while_one_of_their_uploads_does(uploads: UploadStore, 
     assert await texts.get(new.sha256, "") is None
 
 
+async def test_a_smaller_picture_goes_with_its_bytes(uploads: UploadStore, stores: Stores, tmp_path: Path) -> None:
+    upload = await uploads.add("a", "", b"large")
+    await uploads.keep_small(upload, b"small")
+    await uploads.sweep()
+    assert uploads.small_path(upload).read_bytes() == b"small"
+    assert files(tmp_path / "uploads") == sorted([uploads.path(upload), uploads.small_path(upload)])
+    stores.clock.advance(KEPT_SECONDS)
+    await uploads.sweep()
+    assert files(tmp_path / "uploads") == []
+
+
+async def test_what_is_forgotten_goes_at_once_unless_a_message_names_it(uploads: UploadStore, stores: Stores) -> None:
+    named_, other = await uploads.add("a", "", b"a"), await uploads.add("b", "", b"b")
+    await named(stores, (await stores.session()).id, {"attachments": [{"id": named_.id}]})
+    await uploads.forget([named_.id, other.id, "none"])
+    assert await uploads.get(named_.id) == named_
+    assert not uploads.path(other).exists()
+    with pytest.raises(NotFound):
+        await uploads.get(other.id)
+
+
 async def test_text_without_its_file_is_not_kept(stores: Stores) -> None:
     texts = FileTextStore(stores.db, stores.clock)
     await texts.put("0" * 64, "", FileText("text", "x", "", "text/plain", None, None, None, mismatch=False))
@@ -222,7 +243,7 @@ async def test_files_are_kept_while_others_are_swept_away(uploads: UploadStore, 
     for round_ in range(5):
         stores.clock.advance(KEPT_SECONDS)
         again = (uploads.add(f"{round_}", "", b"the same bytes each time") for _ in range(4))
-        *kept, _ = await asyncio.gather(*again, uploads.sweep())
+        kept, _ = await asyncio.gather(asyncio.gather(*again), uploads.sweep())
         assert all(uploads.path(upload).is_file() for upload in kept)
 
 

@@ -73,7 +73,7 @@ API = Problems(
         403: "The Host or the Origin is not this server's",
         404: "There is no such thing",
         409: "It is not in the state that this needs",
-        413: "The body is over `server.max_body_bytes`",
+        413: "The body is over `server.max_body_bytes`, or a file over `uploads.max_file_bytes`",
         415: "The body has another content type",
         500: "A fault of the server; its log has the details",
         503: "The server is shutting down, or the database is locked by another program",
