@@ -75,6 +75,7 @@ async def search(request: web.Request) -> web.StreamResponse:
 async def progress(request: web.Request) -> web.StreamResponse:
     """GET /api/library/progress"""
     services_ = services(request)
+    await services_.library.entries()  # a store that cannot be read is told before the stream begins
     server = services_.config.server
     stream = EventStream(heartbeat=server.heartbeat, send_timeout=server.send_timeout, headers={})
     return await serve(request, stream, _frames(services_.library))

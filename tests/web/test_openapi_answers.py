@@ -234,7 +234,7 @@ async def memory_list(server: Server, upstream: Upstream) -> Sent:
 
 
 async def new_source(server: Server, _: Upstream) -> Sent:
-    folder = server.data.parent / "notes"
+    folder = server.data.with_name(f"{server.data.name}-notes")
     folder.mkdir()
     (folder / "tea.md").write_text("# Tea\n\nGreen tea draws for two minutes.\n")
     (folder / "broken.pdf").write_bytes(b"%PDF-1.7 and nothing more")
@@ -369,7 +369,15 @@ async def test_a_body_that_cannot_be_taken_is_refused_as_described(
 )
 async def test_what_is_not_there_is_told_as_described(operation: Operation, upstream: Upstream, tmp_path: Path) -> None:
     async with at(upstream, tmp_path) as server:
-        body = {"session": "none", "message": "m", "message_id": "m", "msg_id": "m", "msg_ids": ["m"], "content": "c"}
+        body = {
+            "session": "none",
+            "message": "m",
+            "message_id": "m",
+            "msg_id": "m",
+            "msg_ids": ["m"],
+            "content": "c",
+            "upload_id": "none",
+        }
         response = await ask(server, operation, Sent(more={"json": {**body, "name": "none"}} if operation.body else {}))
         assert response.status == 404
         await conforms(operation, response)
