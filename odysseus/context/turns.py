@@ -24,7 +24,7 @@ class Turn:
 
     `given` stands before the user's words in the prompt. `question` is None for answers whose question is gone.
     `end` is the position of the last stored message, and `messages` how many there are; 0 for a turn that is not
-    stored.
+    stored. `from_outside` says whether what was given is a text from outside; memories are none.
     """
 
     question: ChatMessage | None = None
@@ -32,12 +32,13 @@ class Turn:
     answer: tuple[ChatMessage, ...] = ()
     end: int = 0
     messages: int = 0
+    from_outside: bool = True
 
     @property
     def outside(self) -> bool:
         """Whether text from outside is in it."""
         told = any(message.role == "tool" and OUTSIDE in message.content[:200] for message in self.answer)
-        return told or bool(self.given)
+        return told or bool(self.given and self.from_outside)
 
 
 @dataclass(frozen=True, slots=True)

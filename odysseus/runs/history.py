@@ -20,7 +20,7 @@ def said(messages: Sequence[Message]) -> list[ChatMessage]:
     Else a message that no model can take would fail every later one, and one that was withdrawn would be answered.
     """
     pairs = zip_longest(messages, messages[1:])
-    kept = [message for message, next_ in pairs if not _came_to_nothing(message, next_)]
+    kept = [message for message, next_ in pairs if not came_to_nothing(message, next_)]
     return list(
         chain.from_iterable(
             answer_messages(message.content, message.metadata)
@@ -46,7 +46,8 @@ def answer_messages(content: str, metadata: Mapping[str, Any]) -> list[ChatMessa
     return [*acts, ChatMessage("assistant", content)]
 
 
-def _came_to_nothing(message: Message, following: Message | None) -> bool:
+def came_to_nothing(message: Message, following: Message | None) -> bool:
+    """Whether a question was left without a word of an answer."""
     if message.role != "user":
         return False
     if message.metadata.get("status") in UNANSWERED:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from context.talks import (
+from talks import (
     asks,
     check_pairs,
     counter,

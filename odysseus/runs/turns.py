@@ -1,0 +1,31 @@
+"""A session's stored messages as turns, for the window: each question with what it was given and what came back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import zip_longest
+
+from odysseus.context.turns import Turn
+from odysseus.providers.base import ChatMessage
+from odysseus.runs.history import answer_messages, came_to_nothing
+from odysseus.store.messages import Message
+
+GIVEN = "given"
+"""Where a question's metadata holds the text that the model was given with it."""
+
+
+def turns_of(messages: Sequence[Message]) -> tuple[Turn, ...]:
+    """The turns that took place, oldest first. Questions that came to nothing are left out."""
+    turns: list[Turn] = []
+    for message, following in zip_longest(messages, messages[1:]):
+        if came_to_nothing(message, following):
+            continue
+        if message.role == "user":
+            given = message.metadata.get(GIVEN, "")
+            turns.append(Turn(ChatMessage("user", message.content), given, (), message.position, 1))
+            continue
+        turn = turns.pop() if turns else Turn()
+        answer = (*turn.answer, *answer_messages(message.content, message.metadata))
+        turns.append(replace(turn, answer=answer, end=message.position, messages=turn.messages + 1))
+    return tuple(turns)
