@@ -14,6 +14,7 @@ from odysseus.agent.pictures import picture_maker
 from odysseus.clock import Clock, SystemClock
 from odysseus.config import Config, EndpointConfig
 from odysseus.context.files import FileReader
+from odysseus.context.keeper import Keeper
 from odysseus.errors import ConfigError
 from odysseus.models.installer import Installer
 from odysseus.providers.base import Provider
@@ -25,6 +26,7 @@ from odysseus.runs.places import Places
 from odysseus.runs.recovery import recover
 from odysseus.runs.registry import RunRegistry, RunSettings
 from odysseus.runs.run import Limits
+from odysseus.runs.turns import turns_of
 from odysseus.store.agent_sessions import AgentSessionStore
 from odysseus.store.approvals import ApprovalStore
 from odysseus.store.changes import ChangeStore
@@ -36,6 +38,7 @@ from odysseus.store.memories import MemoryStore
 from odysseus.store.messages import MessageStore
 from odysseus.store.runs import RunStore
 from odysseus.store.sessions import SessionStore
+from odysseus.store.summaries import SummaryStore
 from odysseus.store.sweeper import Sweeper
 from odysseus.store.uploads import UploadStore
 from odysseus.tools.base import Tool
@@ -132,6 +135,7 @@ async def _services(config: Config, place: Place, clock: Clock, db: Database) ->
         db=db,
         sessions=SessionStore(db, clock),
         messages=messages,
+        keeper=Keeper(messages, SummaryStore(db, clock), turns_of),
         endpoints=endpoints,
         agent_sessions=AgentSessionStore(db, clock),
         approvals=approvals,

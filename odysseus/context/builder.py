@@ -21,9 +21,14 @@ def build_prompt(
     system: str, history: Sequence[ChatMessage], clock: UserClock | None, now: float
 ) -> tuple[ChatMessage, ...]:
     """System text first, then the history with empty answers left out and texts of one role in a row joined."""
-    text = "\n\n".join(part for part in (system.strip(), _today(clock, now)) if part)
+    text = system_text(system, clock, now)
     turns = in_turn(history)
     return (ChatMessage("system", text), *turns) if text else turns
+
+
+def system_text(system: str, clock: UserClock | None, now: float) -> str:
+    """The system text with the user's day."""
+    return "\n\n".join(part for part in (system.strip(), _today(clock, now)) if part)
 
 
 def in_turn(history: Iterable[ChatMessage]) -> tuple[ChatMessage, ...]:

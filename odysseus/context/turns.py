@@ -84,6 +84,12 @@ def small_result(message: ChatMessage) -> ChatMessage:
     return replace(message, content=f"{text[:_RESULT_HEAD]}\n{line}\n{text[-_RESULT_TAIL:]}", images=())
 
 
+def given_texts(text: str) -> list[tuple[str, str]]:
+    """The texts that a question was given, each with its title; a text without marks has none."""
+    found = [(_BLOCK.match(start), body) for start, body, _ in _blocks(text)]
+    return [(mark["name"] if mark else "", body.strip()) for mark, body in found if mark or body.strip()]
+
+
 def small_given(text: str, head: int = _GIVEN_HEAD) -> str:
     """What was given long ago: the beginning of each text, in its marks."""
     return "".join(_small_block(start, body, end, head) for start, body, end in _blocks(text))

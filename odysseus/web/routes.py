@@ -7,6 +7,7 @@ from aiohttp import web
 from odysseus.web import (
     agents,
     chat,
+    context,
     endpoints,
     library,
     memories,
@@ -47,6 +48,7 @@ def routes() -> list[web.RouteDef]:
         web.delete("/api/session/{session}", sessions.delete),
         web.post("/api/session/{session}/fork", sessions.fork),
         web.get("/api/session/{session}/export", sessions.export),
+        web.get("/api/session/{session}/context", context.show),
         web.get("/api/history/{session}", messages.history),
         web.post("/api/session/{session}/edit-message", messages.edit),
         web.post("/api/session/{session}/delete-messages", messages.delete),

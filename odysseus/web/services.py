@@ -10,6 +10,7 @@ from aiohttp import web
 from odysseus.clock import Clock
 from odysseus.config import Config
 from odysseus.context.files import FileReader
+from odysseus.context.keeper import Keeper
 from odysseus.models.installer import Installer
 from odysseus.providers.router import Router
 from odysseus.retrieval.library import Library
@@ -38,6 +39,7 @@ class Services:
     db: Database
     sessions: SessionStore
     messages: MessageStore
+    keeper: Keeper
     endpoints: EndpointStore
     agent_sessions: AgentSessionStore
     approvals: ApprovalStore

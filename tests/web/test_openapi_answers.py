@@ -264,6 +264,7 @@ WAYS: Mapping[str, Way] = {
     "forkSession": with_message,
     "exportSession": in_session,
     "history": in_session,
+    "context": in_session,
     "editMessage": edit,
     "deleteMessages": with_message,
     "truncateSession": with_message,

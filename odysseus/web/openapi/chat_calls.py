@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from odysseus.web import chat, messages, sessions
-from odysseus.web.openapi import answers
+from odysseus.web.openapi import answers, context_answers
 from odysseus.web.openapi.frames import ChatStreamEvent
 from odysseus.web.openapi.operation import CHANGES, EVENTS, JSON, Answer, Body, Operation, Parameter, of_file, said
 
@@ -162,6 +162,17 @@ SESSIONS: Sequence[Operation] = (
 )
 
 MESSAGES: Sequence[Operation] = (
+    Operation(
+        method="get",
+        path="/api/session/{session}/context",
+        id="context",
+        tag="Messages",
+        summary="See what the next request would hold",
+        description="What the model sees of the session when a message comes that wishes for nothing else.",
+        parameters=(SESSION, TZ_OFFSET, TZ_NAME),
+        answers=said("The prompt by source", context_answers.Context),
+        errors=(400, 404),
+    ),
     Operation(
         method="get",
         path="/api/history/{session}",
