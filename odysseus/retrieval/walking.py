@@ -56,7 +56,7 @@ class Walk:
         return " ".join(notes)
 
 
-def look(place: Path, *, folder: bool, name: str = "", most: int = MOST_FILES) -> Walk:
+def look(place: Path, *, folder: bool, name: str = "") -> Walk:
     """The files of a source. Hidden ones, links, and what holds no text by its name are left out. Raises Gone."""
     try:
         if not folder:
@@ -67,7 +67,7 @@ def look(place: Path, *, folder: bool, name: str = "", most: int = MOST_FILES) -
         with os.scandir(place):
             pass  # one that cannot be opened is told, and not taken for empty
         for path in _files(str(place), walk):
-            if len(walk.files) == most:
+            if len(walk.files) == MOST_FILES:
                 walk.more = True
                 break
             _take(walk, place, path)

@@ -16,6 +16,7 @@ from odysseus.retrieval.library import Library, LibrarySettings
 from odysseus.retrieval.vectors import Remote
 from odysseus.retrieval.words import terms
 from odysseus.store.db import Database
+from odysseus.store.library import LibraryStore
 from odysseus.store.library_index import LibraryIndex
 from odysseus.store.uploads import UploadStore
 
@@ -50,6 +51,7 @@ class Shelf:
     library: Library
     db: Database
     uploads: UploadStore
+    store: LibraryStore
     index: LibraryIndex
 
     async def add(self, path: Path) -> str:
@@ -84,7 +86,7 @@ async def shelf(
     if start:
         library.start()
     try:
-        yield Shelf(library, db, uploads, LibraryIndex(db))
+        yield Shelf(library, db, uploads, LibraryStore(db, clock), LibraryIndex(db))
     finally:
         await library.close()
         await db.close()
