@@ -67,6 +67,7 @@ class Indexer:
         """Begin to work: first what is waiting, then all sources, for what has changed meanwhile."""
         self._all = True
         self._quiet.clear()
+        self.board.update(running=True)
         self._task = asyncio.create_task(self._live(), name="library")
 
     async def close(self) -> None:
@@ -81,6 +82,7 @@ class Indexer:
     def wake(self) -> None:
         """There is something to do."""
         self._quiet.clear()
+        self.board.update(running=True)
         self._wake.set()
 
     async def refresh(self, source_id: str, *, retry: bool = False) -> None:
@@ -103,8 +105,8 @@ class Indexer:
                 await self._work()
             except StoreError as error:
                 log.warning("the indexing of the library was broken off: %s", error.message)
-            self.board.tell(Progress())
             if not self._wake.is_set():
+                self.board.tell(Progress())
                 self._quiet.set()
             await self._wake.wait()
 

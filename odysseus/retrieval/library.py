@@ -100,7 +100,8 @@ class Library:
     async def remove(self, source_id: str) -> None:
         """Take a source out: nothing of it is found any more. Raises NotFound."""
         await self._store.remove(source_id)
-        self._indexer.wake()
+        if self._on:
+            self._indexer.wake()
 
     async def refresh(self, source_id: str) -> Source:
         """Compare a source with the disk, and read again what could not be read. Raises NotFound, Conflict."""

@@ -8,14 +8,15 @@ import os
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
-import psutil
+import psutil  # type: ignore[import-untyped]
 import pytest
 from libraries import GUARD, Shelf, WordVectors, shelf, write
 from pypdf import PdfWriter
 from serving import HandClock
 
 from odysseus.errors import BadRequest, Conflict, NotFound, ProviderError
-from odysseus.retrieval import indexer, walking
+from odysseus.extract.result import ExtractLimits
+from odysseus.retrieval import indexer, reading, walking
 from odysseus.retrieval.library import Entry
 
 FILES: dict[str, str | bytes] = {
@@ -219,13 +220,16 @@ async def test_what_could_not_be_read_is_read_again_only_when_asked(library: She
     assert {path for path in after if after[path] != before[path]} == {"bad.pdf"}
 
 
-async def test_a_big_file_is_indexed_to_its_limit_and_says_so(library: Shelf, tmp_path: Path) -> None:
+async def test_a_big_file_is_indexed_to_its_limit_and_says_so(
+    library: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "LIMITS", ExtractLimits(characters=100_000))
     text = "".join(f"Line {number} of a long log.\n" for number in range(100_000))
-    folder = write(tmp_path / "big", {"log.txt": text})
-    await library.add(folder)
-    (document,) = await library.store.documents((await entry(library)).source.id)
-    assert "Only the first" in document.note
-    assert 1_000 < (await entry(library)).counts.chunks < 4_000
+    await library.add(write(tmp_path / "big", {"log.txt": text}))
+    one = await entry(library)
+    (document,) = await library.store.documents(one.source.id)
+    assert "Only the first 100,000 characters were read" in document.note
+    assert 60 < one.counts.chunks < 150
     assert "log.txt" in await library.found("long log")
 
 
