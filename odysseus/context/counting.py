@@ -61,9 +61,13 @@ class Counts:
 
 
 class Counter:
-    """Counts for one model. `source` names its tokenizer, `ask` is who counts; without one all is estimated."""
+    """Counts for one model. `source` names its tokenizer, `ask` is who counts; without one all is estimated.
 
-    def __init__(self, cache: TokenCache, source: str = "", ask: Count | None = None) -> None:
+    `tools` says whether the tools on offer are a part of the prompt.
+    """
+
+    def __init__(self, cache: TokenCache, source: str = "", ask: Count | None = None, *, tools: bool = True) -> None:
+        self.tools = tools
         self._cache = cache
         self._source = source
         self._ask = ask

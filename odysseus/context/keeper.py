@@ -5,6 +5,7 @@ Knows the stores and providers' values, no run: who runs says how turns are read
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -12,7 +13,7 @@ from odysseus.context.budget import MESSAGE_OVERHEAD
 from odysseus.context.compaction import Compactor, Past, Writer
 from odysseus.context.counting import Counter, TokenCache
 from odysseus.context.turns import Prompt, Turn
-from odysseus.context.window import Fit, Window, tool_text
+from odysseus.context.window import MANY, Fit, Window, tool_text
 from odysseus.events import Compacted, Event
 from odysseus.providers.base import ToolSpec
 from odysseus.providers.fallback import Candidate
@@ -49,7 +50,11 @@ class Keeper:
         """What a session's next prompt is made of: its last summary, and the turns behind it."""
         summary = await self._summaries.last(session_id)
         messages = await self._messages.since(session_id, summary.upto if summary else -1)
-        return Past(session_id, summary, messages, self._turns_of(messages))
+        if len(messages) > MANY:
+            turns = await asyncio.to_thread(self._turns_of, messages)
+        else:
+            turns = self._turns_of(messages)
+        return Past(session_id, summary, messages, turns)
 
     def counter(self, candidate: Candidate) -> Counter:
         """Counts for the model of a candidate."""
@@ -57,7 +62,7 @@ class Keeper:
         async def count(texts: Sequence[str]) -> Sequence[int] | None:
             return await candidate.provider.count(candidate.model, texts)
 
-        return Counter(self._cache, f"{candidate.endpoint_id}/{candidate.model}", count)
+        return Counter(self._cache, f"{candidate.endpoint_id}/{candidate.model}", count, tools=candidate.shows_tools)
 
     async def open(
         self, past: Past, new: Sequence[Turn], system: str, tools: Sequence[ToolSpec], writer: Writer, *, compact: bool
@@ -80,6 +85,6 @@ class Keeper:
 
 
 async def _fixed(system: str, tools: Sequence[ToolSpec], counter: Counter) -> int:
-    texts = [system, *map(tool_text, tools)]
+    texts = [system, *map(tool_text, tools if counter.tools else ())]
     counts = await counter.estimated(texts)
     return sum(counts(text) + MESSAGE_OVERHEAD for text in texts)

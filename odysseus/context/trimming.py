@@ -67,6 +67,8 @@ class Trimmer:
         self._tokens = tokens
         self._total = 0
         self._asked_at = 0
+        self._gone = 0  # so many parts at the beginning have left
+        self._last_turn = 0  # where the newest turn begins
 
     @property
     def total(self) -> int:
@@ -79,6 +81,8 @@ class Trimmer:
             self.ask()
         cost = message_tokens(message, self._tokens)
         given_cost = self._tokens(given) if given else 0
+        if self.parts and self.parts[-1].turn != turn:
+            self._last_turn = len(self.parts)
         self.parts.append(Part(message, given, turn, message, given, cost, given_cost))
         self._total += cost + given_cost
         self.whole += cost + given_cost
@@ -110,12 +114,14 @@ class Trimmer:
             if part.given and part.turn < last_turn and not part.small:
                 self._shrink_given(part)
         self._drop_turns(goal, last_turn)
-        self._drop_rounds(goal, current, last_turn)
+        self._drop_rounds(goal, current)
         if self._total > self._budget:
-            self._squeeze(goal, current, last_turn)
+            self._squeeze(goal, current)
 
     def _left(self, end: int) -> Iterator[Part]:
-        return (part for part in self.parts[:end] if part.shown)
+        while self._gone < len(self.parts) and self.parts[self._gone].shown is None:
+            self._gone += 1
+        return (part for part in self.parts[self._gone : end] if part.shown)
 
     def _current(self) -> int:
         """Where the current round begins: the turn's last answer, with what follows it. Before any it is the end."""
@@ -147,10 +153,10 @@ class Trimmer:
             for part in parts:
                 self._drop(part)
 
-    def _drop_rounds(self, goal: int, current: int, last_turn: int) -> None:
+    def _drop_rounds(self, goal: int, current: int) -> None:
         """Older rounds of the turn itself: calls with their results, whole."""
-        question = next((part for part in self.parts if part.turn == last_turn and part.message.role == "user"), None)
-        for group in self._groups(current, last_turn):
+        question = self._question()
+        for group in self._groups(current):
             if self._total <= goal:
                 return
             for part in group:
@@ -158,11 +164,15 @@ class Trimmer:
             if question and question.shown:
                 question.rounds_left_out += 1
 
-    def _groups(self, current: int, turn: int) -> list[list[Part]]:
-        """Each answer of this turn before the current one, with all that follows it."""
+    def _question(self) -> Part | None:
+        """The newest turn's."""
+        return next((part for part in self.parts[self._last_turn :] if part.message.role == "user"), None)
+
+    def _groups(self, current: int) -> list[list[Part]]:
+        """Each answer of the newest turn before the current one, with all that follows it."""
         groups: list[list[Part]] = []
-        for part in self._left(current):
-            if part.turn != turn:
+        for part in self.parts[self._last_turn : current]:
+            if part.shown is None:
                 continue
             if part.message.role == "assistant":
                 groups.append([part])
@@ -170,10 +180,10 @@ class Trimmer:
                 groups[-1].append(part)
         return groups
 
-    def _squeeze(self, goal: int, current: int, last_turn: int) -> None:
+    def _squeeze(self, goal: int, current: int) -> None:
         """The last means: cut what the last question was given, the newest results, and the question's own words."""
-        asked = [part for part in self._left(len(self.parts)) if part.turn == last_turn]
-        question = next((part for part in asked if part.message.role == "user"), None)
+        asked = [part for part in self.parts[self._last_turn :] if part.shown]
+        question = self._question()
         if question and question.given:
             wanted = goal if current < len(self.parts) else self._budget
             self._cut_given(question, question.given_cost - (self._total - wanted))
@@ -245,7 +255,9 @@ def message_tokens(message: ChatMessage, tokens: Tokens) -> int:
 
 def message_texts(message: ChatMessage) -> Sequence[str]:
     """The texts that are counted for it. Reasoning goes back only with calls, or as a vendor's state."""
-    thought = message.reasoning if message.tool_calls else ""
+    if not message.tool_calls:
+        return (message.content,) if message.content else ()
+    thought = message.reasoning
     calls = (f"{call.name} {call.arguments}" for call in message.tool_calls)
     return [text for text in (message.content, thought, *calls) if text]
 

@@ -5,8 +5,9 @@ Knows no store and no run. Compaction, which asks a model, comes before; here it
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import orjson
 
@@ -18,6 +19,8 @@ from odysseus.context.turns import Prompt, summary_text, with_given
 from odysseus.events import ContextTrimmed
 from odysseus.providers.base import ChatMessage, ToolSpec
 
+MANY = 400
+"""Messages that are looked at without a thread: a few milliseconds."""
 COUNTED_FROM = 0.4
 """How full a window must be by the estimate before its tokenizer is asked."""
 _NOTE_TOKENS = 60
@@ -55,7 +58,7 @@ class Window:
     """One run's prompt. `fit` is called before each request; it is cheap when nothing has to leave."""
 
     def __init__(self, prompt: Prompt, room: Room, counter: Counter) -> None:
-        self._prompt = prompt
+        self._prompt = prompt if counter.tools else replace(prompt, tools=())
         self._room = room
         self._counter = counter
         self._messages = list(_flat(prompt))
@@ -120,10 +123,16 @@ class Window:
         await self._count()
         if self._trimmer is None or self._counts.exact != exact:
             self._trimmer, self._fed = Trimmer(max(1, self._room.prompt - self._fixed()), self._tokens), 0
-        for message, given, turn in self._messages[self._fed :]:
-            self._trimmer.add(message, turn, given)
-        self._fed = len(self._messages)
+        if len(self._messages) - self._fed > MANY:
+            await asyncio.to_thread(self._feed, self._trimmer)
+        else:
+            self._feed(self._trimmer)
         return self._trimmer
+
+    def _feed(self, trimmer: Trimmer) -> None:
+        for message, given, turn in self._messages[self._fed :]:
+            trimmer.add(message, turn, given)
+        self._fed = len(self._messages)
 
     async def _count(self) -> None:
         """Count what is new; by the model's tokenizer from where it matters on."""

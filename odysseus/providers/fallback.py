@@ -33,7 +33,11 @@ Sleep = Callable[[float], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A model at an endpoint. `host` is what a cooldown is kept for."""
+    """A model at an endpoint. `host` is what a cooldown is kept for.
+
+    `shows_tools` says whether the tools on offer take room in the prompt, as they do everywhere but in the embedded
+    model, which chooses them in requests of their own.
+    """
 
     endpoint_id: str
     endpoint_label: str
@@ -43,6 +47,7 @@ class Candidate:
     context_length: int | None = None
     vision: bool = False
     price: Price | None = None
+    shows_tools: bool = True
 
 
 class Cooldowns:

@@ -129,10 +129,16 @@ class Router:
             return candidate.context_length
         entry = self._entries.get(candidate.endpoint_id)
         host = urlsplit(entry.config.base_url).hostname or "" if entry else ""
-        if entry and time.monotonic() - entry.asked_at >= LISTING_SECONDS:
+        if entry and self._may_tell(entry, candidate):
             await self._listing(entry)
         known = self._candidate(entry, candidate.model).context_length if entry else None
         return known or careful_window(host)
+
+    def _may_tell(self, entry: _Entry, candidate: Candidate) -> bool:
+        """Whether it is worth asking an endpoint for its list: not if it has told it, or could not a moment ago."""
+        told = bool(entry.listing and entry.listing.models)
+        asked_now = time.monotonic() - entry.asked_at < LISTING_SECONDS
+        return not (told or asked_now or self._cooldowns.cooling(candidate.host))
 
     async def _fallback(self, text: str) -> Candidate | None:
         """A candidate named `endpoint` or `endpoint/model`; one that cannot be had now is left out."""
@@ -160,6 +166,7 @@ class Router:
             or listed_window(host, model),
             vision=bool(listed and listed.vision),
             price=price,
+            shows_tools=entry.config.kind != "local",
         )
 
     def is_ready(self, endpoint_id: str) -> bool:

@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from talks import (
     asks,
     check_pairs,
     counter,
     fitted,
+    plain_count,
     plain_tokens,
     round_of,
     says,
@@ -19,15 +22,14 @@ from talks import (
     turns,
     words,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from odysseus.context.budget import room_of
+from odysseus.context.counting import Counter, TokenCache
 from odysseus.context.given import as_data
 from odysseus.context.trimming import NO_ROOM
 from odysseus.context.turns import SUMMARY_TITLE, Prompt, Turn
 from odysseus.context.window import Window
-from odysseus.providers.base import ChatMessage
+from odysseus.providers.base import ChatMessage, ToolSpec
 
 WINDOWS = st.sampled_from([1000, 2048, 8192, 60_000])
 
@@ -212,8 +214,6 @@ async def test_the_tokenizer_is_asked_only_when_the_window_fills_and_only_for_wh
         asked.append(list(texts))
         return [plain_tokens(text) for text in texts]
 
-    from odysseus.context.counting import Counter, TokenCache
-
     shared = Counter(TokenCache(), "m", count)
     made = chat(20)
     assert (await Window(Prompt("s", tuple(made[:2])), room_of(8192), shared).fit()).estimated
@@ -234,3 +234,12 @@ async def test_nothing_is_counted_or_made_anew_for_a_round_that_fits() -> None:
     fit = await window.fit(held)
     assert fit.trimmed is None
     assert list(fit.messages) == held
+
+
+async def test_tools_take_room_only_where_they_are_a_part_of_the_prompt() -> None:
+    tool = ToolSpec("read_file", words(200), {"type": "object", "properties": {}})
+    for shown in (True, False):
+        asks_it = Counter(TokenCache(), "plain", plain_count, tools=shown)
+        window = Window(Prompt("s", tuple(chat(3)), (tool,)), room_of(2048), asks_it)
+        await window.fit()
+        assert (window.sources().tools > 100) is shown

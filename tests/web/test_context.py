@@ -74,13 +74,13 @@ async def test_a_summary_stands_in_place_of_the_messages_it_is_for(server: Serve
     assert seen["summary"]["tokens"] == seen["sources"]["summary"] > 0
 
 
-async def test_a_full_window_says_what_has_left(server: Server, upstream: Upstream) -> None:
+async def test_a_full_window_is_never_told_as_fuller_than_it_is(server: Server, upstream: Upstream) -> None:
     session = await server.session()
     for number in range(6):
         upstream.reply(text_chunk("word " * 2000), finish(), DONE)
         await (await server.send(session, f"question {number}")).rest()
     seen = await context(server, session)
-    assert seen["left_out"] > 0
+    assert seen["left_out"] > 0 or seen["summary"]
     assert seen["used"] + seen["answer_room"] <= seen["context_length"]
 
 
