@@ -15,6 +15,7 @@ from odysseus.clock import Clock, SystemClock
 from odysseus.config import Config, EndpointConfig
 from odysseus.context.files import FileReader
 from odysseus.context.keeper import Keeper
+from odysseus.context.web import Hit, Page
 from odysseus.errors import ConfigError
 from odysseus.models.installer import Installer
 from odysseus.providers.base import Provider
@@ -22,10 +23,12 @@ from odysseus.providers.router import Router
 from odysseus.retrieval.library import Library, LibrarySettings
 from odysseus.runs.agent_work import AgentDesk, AgentSettings
 from odysseus.runs.approvals import ApprovalBook
+from odysseus.runs.briefing import Briefing
 from odysseus.runs.places import Places
 from odysseus.runs.recovery import recover
 from odysseus.runs.registry import RunRegistry, RunSettings
 from odysseus.runs.run import Limits
+from odysseus.runs.sources import Budget, Sources, TimeFilter
 from odysseus.runs.turns import turns_of
 from odysseus.store.agent_sessions import AgentSessionStore
 from odysseus.store.approvals import ApprovalStore
@@ -110,50 +113,62 @@ async def _services(config: Config, place: Place, clock: Clock, db: Database) ->
     if recovered:
         log.info("marked %d runs of the last process as interrupted", recovered)
     endpoints, messages, approvals = EndpointStore(db), MessageStore(db, clock), ApprovalStore(db, clock)
-    stores = Stores(
-        ChangeStore(db, clock),
-        DocumentStore(db, clock),
-        MemoryStore(db, clock),
-        UploadStore(db, place.data / UPLOADS, clock),
-    )
-    router = Router(
-        config.chat,
-        lambda endpoint: make_provider(endpoint, config, place.data / MODELS, clock),
-        config.prices,
-    )
-    for endpoint in (*config.endpoints, *await endpoints.list()):
-        router.add(endpoint)
+    stores = make_stores(db, place, clock)
+    router = await make_router(config, place, endpoints, clock)
     mcp = McpServers(config.mcp, clock)
     mcp.start()
     shelf = Shelf(lambda: make_tools(config, stores, clock, router), mcp.tools)
     _check_names(config, shelf)
     book = ApprovalBook(approvals, clock, config.agent.approval_seconds)
-    desk = AgentDesk(shelf.tools, book, Places(place.data.resolve()), agent_settings(config))
+    library = make_library(config, clock, (db, stores.uploads), place.data, router)
+    files = FileReader(stores.uploads, FileTextStore(db, clock))
+    keeper = Keeper(messages, SummaryStore(db, clock), turns_of)
+    briefing = Briefing(make_sources(config, stores, files, library), keeper)
+    desk = AgentDesk(shelf.tools, briefing, book, Places(place.data.resolve()), agent_settings(config))
     return Services(
         config=config,
         clock=clock,
         db=db,
         sessions=SessionStore(db, clock),
         messages=messages,
-        keeper=Keeper(messages, SummaryStore(db, clock), turns_of),
+        keeper=keeper,
         endpoints=endpoints,
         agent_sessions=AgentSessionStore(db, clock),
         approvals=approvals,
         changes=stores.changes,
         uploads=stores.uploads,
-        files=FileReader(stores.uploads, FileTextStore(db, clock)),
+        files=files,
         sweeper=Sweeper(stores.uploads, clock),
         memories=stores.memories,
-        library=make_library(config, clock, (db, stores.uploads), place.data, router),
+        library=library,
         desk=desk,
         shelf=shelf,
         mcp=mcp,
-        runs=RunRegistry(runs, messages, desk, clock, run_settings(config)),
+        runs=RunRegistry(runs, briefing, desk, clock, run_settings(config)),
         router=router,
         installer=Installer(place.data / MODELS),
         static=STATIC.resolve(),
         started_at=clock.monotonic(),
     )
+
+
+def make_stores(db: Database, place: Place, clock: Clock) -> Stores:
+    """Where tools keep things."""
+    return Stores(
+        ChangeStore(db, clock),
+        DocumentStore(db, clock),
+        MemoryStore(db, clock),
+        UploadStore(db, place.data / UPLOADS, clock),
+    )
+
+
+async def make_router(config: Config, place: Place, endpoints: EndpointStore, clock: Clock) -> Router:
+    """The router with all endpoints: those of the settings, and those that were added."""
+    models = place.data / MODELS
+    router = Router(config.chat, lambda endpoint: make_provider(endpoint, config, models, clock), config.prices)
+    for endpoint in (*config.endpoints, *await endpoints.list()):
+        router.add(endpoint)
+    return router
 
 
 async def close_services(services: Services) -> None:
@@ -178,6 +193,23 @@ def make_library(
         remote = EndpointEmbedding(config.retrieval, router.configs)
     db, uploads = stores
     return Library(db, uploads, clock, LibrarySettings(config.retrieval, [data.resolve()]), remote)
+
+
+def make_sources(config: Config, stores: Stores, files: FileReader, library: Library) -> Sources:
+    """What questions are given. The web's tools are imported with the first question that wants them."""
+
+    async def search(query: str, time_filter: TimeFilter) -> Sequence[Hit]:
+        from odysseus.tools.web_search import search
+
+        return await search(config.web, query, time_filter)
+
+    async def fetch(url: str) -> Page:
+        from odysseus.tools.web_fetch import read_page
+
+        return await read_page(url, config.web)
+
+    budget = Budget(config.retrieval.passages, config.retrieval.tokens)
+    return Sources((stores.uploads, files), stores.memories, (library.retrieval, budget), search, fetch)
 
 
 def make_provider(endpoint: EndpointConfig, config: Config, models: Path, clock: Clock) -> Provider:

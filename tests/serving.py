@@ -216,12 +216,13 @@ class Server:
         return list((await self.get(f"/api/history/{session}"))["history"])
 
 
-def upstream_config(base_url: str, **sections: Mapping[str, Any]) -> Config:
-    """Settings with one endpoint, the scripted upstream."""
+def upstream_config(base_url: str, *, window: int = 0, **sections: Mapping[str, Any]) -> Config:
+    """Settings with one endpoint, the scripted upstream. `window` is its model's, 0 is not known."""
     lines = ['[chat]\nendpoint = "up"\nmodel = "fake-model"\n' if "chat" not in sections else ""]
     for section, values in sections.items():
         lines.append(f"[{section}]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in values.items()))
     lines.append(f'[[endpoints]]\nid = "up"\nkind = "openai"\nlabel = "Upstream"\nbase_url = "{base_url}"\n')
+    lines.append(f"context_length = {window}\n")
     return config_of("\n".join(lines))
 
 

@@ -18,6 +18,7 @@ from typing import Any, Self
 from aiohttp import web
 
 GUARD_SECONDS = 5.0
+COUNTING = ("/tokenize", "/count_tokens")
 SSE_HEADERS: Mapping[str, str] = {"Content-Type": "text/event-stream", "Cache-Control": "no-cache"}
 
 
@@ -78,12 +79,14 @@ class Received:
 class Upstream:
     """`async with Upstream() as upstream`: point an endpoint at `upstream.base_url` and queue replies.
 
-    Every POST is scripted whatever its path, so other wires can be played too; `GET /v1/models` is a queue of its own.
+    Every POST is scripted whatever its path, so other wires can be played too; but there is no tokenizer (404) unless
+    `counts` is set. `GET /v1/models` is a queue of its own.
     """
 
     def __init__(self) -> None:
         self.default = Reply(answer("Hello from the upstream."))
         self.models: Sequence[str] = ("fake-model",)
+        self.counts = False
         self.requests: list[Received] = []
         self.model_requests: list[Received] = []
         self._replies: deque[Reply] = deque()
@@ -163,6 +166,8 @@ class Upstream:
         return web.json_response({"object": "list", "data": listed})
 
     async def _play(self, request: web.Request) -> web.StreamResponse:
+        if request.path.endswith(COUNTING) and not self.counts:
+            return web.json_response({"error": "there is nothing here"}, status=404)
         transport = _transport(request)
         self._open.add(transport)
         received = await _receive(request)

@@ -6,7 +6,7 @@ Knows providers and tools; must not know runs, stores or sockets. A chat is a lo
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from odysseus.agent.approvals import Sealed
@@ -36,6 +36,9 @@ BROKEN = "The model repeated the same calls with the same results. It was asked 
 UNKEPT = "The model kept announcing an action without taking it."
 
 
+Fitting = Callable[[Sequence[ChatMessage]], Awaitable[tuple[Sequence[ChatMessage], Sequence[Event]]]]
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Of one run; 0 is no limit but for rounds. `cost` in US dollars."""
@@ -55,19 +58,27 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What an agent run has to do. `runner` makes its calls, with `publish` for what it shows."""
+    """What an agent run has to do. `runner` makes its calls, with `publish` for what it shows.
+
+    `fit` gives the messages that the window has room for, of all that the run holds, and what there is to tell of it.
+    `usage` is what was used before the first request.
+    """
 
     asker: Asker
     request: ChatRequest
     limits: Limits
     runner: Callable[[Publish], CallRunner]
+    fit: Fitting
     before: Sequence[Event] = ()
+    usage: Sequence[UsageReport] = ()
     decision: Decision | None = None
 
 
-async def run_chat(asker: Asker, request: ChatRequest, publish: Publish) -> Finished | None:
+async def run_chat(
+    asker: Asker, request: ChatRequest, publish: Publish, before: Sequence[Event] = (), usage: Sequence[Event] = ()
+) -> Finished | None:
     """One answer without tools; gives the provider's own end of it. Raises ProviderError."""
-    publish([model_info(asker)])
+    publish([*before, model_info(asker), *usage])
     said = await Request(asker, request, publish).run()
     if said.state:
         publish([Noted(to_entry(said.message()))])
@@ -76,7 +87,7 @@ async def run_chat(asker: Asker, request: ChatRequest, publish: Publish) -> Fini
 
 async def run_agent(task: Task, publish: Publish) -> Finished | None:
     """The whole loop; gives the end of the last answer. Raises ProviderError."""
-    publish([*task.before, model_info(task.asker)])
+    publish([*task.before, model_info(task.asker), *task.usage])
     return await _Loop(task, publish).run()
 
 
@@ -136,8 +147,11 @@ class _Loop:
 
     async def _ask(self, round_: int, *, tools: bool) -> Said:
         task = self._task
-        offered = task.request.tools if tools else ()
-        request = replace(task.request, messages=tuple(self._messages), tools=offered)
+        messages: Sequence[ChatMessage] = self._messages
+        if len(self._messages) > len(task.request.messages):
+            messages, told = await task.fit(self._messages)
+            self._publish(told)
+        request = replace(task.request, messages=tuple(messages), tools=task.request.tools if tools else ())
         before = BETWEEN_ROUNDS if self._spoken else ""
         asked = Request(task.asker, request, self._publish, round_, before)
         try:

@@ -33,6 +33,7 @@ from odysseus.events.given import (
     MemoriesUsed,
     PassagesUsed,
     PlanUpdated,
+    QuestionGiven,
     UiControlled,
     WebSourcesUsed,
     WorkspaceRejected,
@@ -76,6 +77,7 @@ Event = (
     | PlanUpdated
     | WorkspaceRejected
     | FilesAttached
+    | QuestionGiven
     | PassagesUsed
     | WebSourcesUsed
     | MemoriesUsed
@@ -126,6 +128,7 @@ __all__ = [
     "NudgesExhausted",
     "PassagesUsed",
     "PlanUpdated",
+    "QuestionGiven",
     "ReasoningDelta",
     "Retrying",
     "RoundBegun",

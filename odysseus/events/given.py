@@ -48,6 +48,13 @@ class FilesAttached:
 
 
 @dataclass(frozen=True, slots=True)
+class QuestionGiven:
+    """The text that stands before the user's words in the prompt, kept for later ones. Internal: has no frame."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class PassagesUsed:
     """Passages of the user's library that the model was given (the contract's `rag_sources.data`)."""
 

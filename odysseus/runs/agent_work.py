@@ -10,15 +10,17 @@ from typing import Any
 
 from odysseus.agent.approvals import Sealed
 from odysseus.agent.calls import CallRunner
-from odysseus.agent.loop import Decision, Limits, Task, run_agent
-from odysseus.agent.prompt import agent_prompt, is_outside
+from odysseus.agent.loop import Decision, Fitting, Limits, Task, run_agent
+from odysseus.agent.prompt import agent_prompt
 from odysseus.agent.request import Publish
 from odysseus.agent.toolbox import Toolbox, Trust, Wishes, choose_tools, named_tools
 from odysseus.config import AgentProfile
+from odysseus.context.window import Window
 from odysseus.events import AgentPrepared, ApprovalDecision, ApprovalResolved, Event
-from odysseus.providers.base import ChatRequest, Finished
+from odysseus.providers.base import ChatMessage, ChatRequest, Finished
 from odysseus.providers.fallback import Asker
 from odysseus.runs.approvals import ApprovalBook
+from odysseus.runs.briefing import Briefing, Question
 from odysseus.runs.places import Places
 from odysseus.runs.record import Identity
 from odysseus.tools.base import Policy, Tool, ToolContext
@@ -59,17 +61,31 @@ class Job:
     identity: Identity
     wish: AgentWish
     asker: Asker
-    request: ChatRequest
-    prompt_seconds: float = 0.0
+    asked: Question
     sealed: Sealed | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Hands:
+    """What a run works with, and whether outside text is in its conversation."""
+
+    workspace: Workspace
+    toolbox: Toolbox
+    outside: bool
 
 
 class AgentDesk:
     """Prepares agent runs and sees them through. `tools` gives what there is now."""
 
     def __init__(
-        self, tools: Callable[[], Sequence[Tool]], approvals: ApprovalBook, places: Places, settings: AgentSettings
+        self,
+        tools: Callable[[], Sequence[Tool]],
+        briefing: Briefing,
+        approvals: ApprovalBook,
+        places: Places,
+        settings: AgentSettings,
     ) -> None:
+        self.briefing = briefing
         self.approvals = approvals
         self.places = places
         self._tools = tools
@@ -94,26 +110,29 @@ class AgentDesk:
             tools = named_tools(tools, wish.profile.tools, wish.profile.allow)
         return choose_tools(tools, self._settings.policies, wish.wishes)
 
-    async def run(self, job: Job, publish: Publish) -> Finished | None:
-        """One agent run from its preparation to its end. Raises ProviderError, StoreError."""
+    async def run(self, job: Job, publish: Publish, tell: Callable[[ChatRequest], None]) -> Finished | None:
+        """One agent run from its preparation to its end; `tell` gets its first request.
+
+        Raises ProviderError, StoreError.
+        """
         began = time.perf_counter()
         wish, session_id = job.wish, job.identity.session_id
         chosen = wish.workspace or self._settings.workspace
         workspace, rejected = await self.places.open(session_id, chosen, incognito=wish.wishes.incognito)
         placed = time.perf_counter()
         toolbox = self.toolbox(wish)
-        seconds = {
-            "request_setup": round(placed - began, 4),
-            "tool_selection": round(time.perf_counter() - placed, 4),
-            "prompt_build": round(job.prompt_seconds, 4),
-            "context_trim": 0.0,
-        }
+        selected = time.perf_counter()
+        briefed = await self.briefing.brief(job.asked, toolbox.specs())
+        tell(briefed.request)
+        seconds = {"request_setup": placed - began, "tool_selection": selected - placed, **briefed.seconds}
         task = Task(
             job.asker,
-            replace(job.request, tools=toolbox.specs()),
+            briefed.request,
             self._limits(wish),
-            lambda show: self._runner(job, workspace, toolbox, show),
-            before=[*_resolved(job), *rejected, AgentPrepared(seconds)],
+            lambda show: self._runner(job, _Hands(workspace, toolbox, briefed.opened.outside), show),
+            _fitting(briefed.opened.window),
+            before=[*_resolved(job), *rejected, *briefed.events, AgentPrepared(_rounded(seconds))],
+            usage=briefed.usage,
             decision=Decision(job.sealed, wish.decision) if job.sealed and wish.decision else None,
         )
         return await run_agent(task, publish)
@@ -131,24 +150,23 @@ class AgentDesk:
         limits = self._settings.limits
         return replace(limits, rounds=wish.profile.max_rounds) if wish.profile else limits
 
-    def _runner(self, job: Job, workspace: Workspace, toolbox: Toolbox, publish: Publish) -> CallRunner:
+    def _runner(self, job: Job, hands: _Hands, publish: Publish) -> CallRunner:
         identity, wish = job.identity, job.wish
         incognito = wish.wishes.incognito
-        outside = any(message.role == "tool" and is_outside(message.content) for message in job.request.messages)
 
         def context(call_id: str, progress: Callable[[str, str], None]) -> ToolContext:
             unique = f"{identity.run_id}.{call_id}"
             return ToolContext(
-                identity.session_id, identity.run_id, unique, workspace, progress, incognito, wish.time_zone
+                identity.session_id, identity.run_id, unique, hands.workspace, progress, incognito, wish.time_zone
             )
 
         async def seal(sealed: Sealed) -> Sealed:
             return await self.approvals.seal(sealed, incognito=incognito)
 
         return CallRunner(
-            toolbox=toolbox,
+            toolbox=hands.toolbox,
             trust=Trust(
-                outside=outside,
+                outside=hands.outside,
                 ask_after_outside=self._settings.ask_after_outside,
                 unattended=wish.profile is not None,
             ),
@@ -165,6 +183,20 @@ def wish_of(sealed: Sealed, decided: AgentWish) -> AgentWish:
     kept = dict(sealed.wishes)
     beside = {name: kept.pop(name) for name in ("workspace", "approved_plan")}
     return replace(decided, wishes=Wishes(**kept), **beside)
+
+
+def _fitting(window: Window) -> Fitting:
+    """What the loop asks before each of its later requests."""
+
+    async def fit(messages: Sequence[ChatMessage]) -> tuple[Sequence[ChatMessage], Sequence[Event]]:
+        found = await window.fit(messages)
+        return found.messages, [found.trimmed] if found.trimmed else []
+
+    return fit
+
+
+def _rounded(seconds: Mapping[str, float]) -> Mapping[str, float]:
+    return {name: round(value, 4) for name, value in seconds.items()}
 
 
 def _resolved(job: Job) -> Sequence[Event]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from odysseus.clock import Clock
+from odysseus.context.turns import Turn
 from odysseus.providers.base import ChatMessage
 from odysseus.runs.history import answer_messages
 from odysseus.runs.record import Ending, message_metadata
 from odysseus.runs.run import Run
-from odysseus.runs.trace import metadata_of
+from odysseus.runs.trace import given_of, metadata_of
 from odysseus.store.messages import Message, new_message_id
 from odysseus.store.runs import RunStore
 
@@ -32,7 +34,8 @@ class StoreRecorder:
         if run.discarded:
             return
         message_id = record["message_id"]
-        await self._store.finish(record, self._answer(run, record, message_id) if message_id else None)
+        answer = self._answer(run, record, message_id) if message_id else None
+        await self._store.finish(record, answer, given_of(run.draft.steps))
 
     def _answer(self, run: Run, record: Mapping[str, Any], message_id: str) -> Message:
         metadata = message_metadata(record, run.draft.thinking, run.draft.steps, run.draft.fallback)
@@ -44,7 +47,7 @@ class StoreRecorder:
 class IncognitoRecorder:
     """Writes nothing. What was said is remembered for the next incognito turn, as long as the process lives."""
 
-    def __init__(self, remembered: list[ChatMessage]) -> None:
+    def __init__(self, remembered: list[Turn]) -> None:
         self._remembered = remembered
 
     def answer_id(self, run: Run, ending: Ending) -> str | None:
@@ -52,5 +55,9 @@ class IncognitoRecorder:
 
     async def save(self, run: Run, record: Mapping[str, Any]) -> None:
         if not run.discarded:
-            question = [ChatMessage("user", run.query)] if run.query else []
-            self._remembered += [*question, *answer_messages(run.draft.text, metadata_of(run.draft.steps))]
+            answer = tuple(answer_messages(run.draft.text, metadata_of(run.draft.steps)))
+            if run.query:
+                self._remembered.append(Turn(ChatMessage("user", run.query), given_of(run.draft.steps), answer))
+            else:
+                last = self._remembered.pop() if self._remembered else Turn()
+                self._remembered.append(replace(last, answer=(*last.answer, *answer)))

@@ -8,7 +8,7 @@ from odysseus.clock import Clock
 from odysseus.context.budget import estimate_tokens
 from odysseus.events import ModelInfo, UsageReport
 from odysseus.runs.record import Ending, Identity, Produced, Timing, message_metadata, terminal_record
-from odysseus.runs.trace import tool_calls
+from odysseus.runs.trace import given_of, tool_calls
 from odysseus.store.messages import Message, new_message_id
 from odysseus.store.runs import RunStore, Unfinished
 
@@ -51,7 +51,7 @@ async def _close(store: RunStore, clock: Clock, run: Unfinished) -> None:
     if message_id:
         metadata = message_metadata(record, run.thinking, run.steps)
         answer = Message(message_id, run.session_id, 0, "assistant", run.text, metadata, clock.wall())
-    await store.finish(record, answer)
+    await store.finish(record, answer, given_of(run.steps))
 
 
 def _usage(run: Unfinished) -> Sequence[UsageReport]:

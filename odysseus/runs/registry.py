@@ -7,9 +7,8 @@ no request and no dialect: who starts a run brings the encoder and says whether 
 from __future__ import annotations
 
 import asyncio
-import time
 import uuid
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -19,23 +18,25 @@ from odysseus.agent.approvals import Sealed
 from odysseus.agent.loop import run_chat
 from odysseus.agent.request import Publish, estimated_usage
 from odysseus.clock import Clock, Timer
-from odysseus.context.builder import UserClock, build_prompt
+from odysseus.context.builder import UserClock, system_text
+from odysseus.context.turns import Turn
 from odysseus.errors import ShuttingDown
 from odysseus.events import Mode, StopReason, UsageReport
-from odysseus.providers.base import ChatMessage, ChatRequest, Finished, Image
+from odysseus.providers.base import ChatRequest, Finished, Image
 from odysseus.providers.pricing import cost_of
 from odysseus.providers.router import Route
 from odysseus.runs.agent_work import AgentDesk, AgentWish, Job, wish_of
 from odysseus.runs.approvals import STATE_OF
+from odysseus.runs.briefing import Briefing, Question
 from odysseus.runs.checkpoint import Checkpointer
 from odysseus.runs.draft import Draft
-from odysseus.runs.history import said
 from odysseus.runs.log import Encode, RunLog
 from odysseus.runs.record import Identity
 from odysseus.runs.recorder import IncognitoRecorder, StoreRecorder
 from odysseus.runs.run import Limits, Recorder, Run, Work
-from odysseus.store.messages import MessageStore
+from odysseus.runs.sources import ContextWish
 from odysseus.store.runs import Begun, Decided, RunStart, RunStore
+from odysseus.store.uploads import Upload
 
 T = TypeVar("T")
 
@@ -59,6 +60,7 @@ class Ask:
     patient: bool = False
     images: tuple[Image, ...] = ()
     answer_id: str = ""
+    context: ContextWish = field(default_factory=ContextWish)
     agent: AgentWish = field(default_factory=AgentWish)
 
     @property
@@ -81,10 +83,10 @@ class RunRegistry:
     """Owns every run from its start to its eviction."""
 
     def __init__(
-        self, runs: RunStore, messages: MessageStore, desk: AgentDesk, clock: Clock, settings: RunSettings
+        self, runs: RunStore, briefing: Briefing, desk: AgentDesk, clock: Clock, settings: RunSettings
     ) -> None:
         self._store = runs
-        self._messages = messages
+        self._briefing = briefing
         self._desk = desk
         self._clock = clock
         self._settings = settings
@@ -92,7 +94,7 @@ class RunRegistry:
         self._evictions: dict[str, Timer] = {}
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._queues: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._incognito: dict[str, list[ChatMessage]] = {}
+        self._incognito: dict[str, list[Turn]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closing = False
         self._checkpointer = Checkpointer(runs, self.going, settings.checkpoint_seconds)
@@ -192,19 +194,17 @@ class RunRegistry:
     async def _start(self, ask: Ask, encode: Encode) -> Run:
         async with self._lock(ask.session_id):
             ask, sealed = await self._decided(ask)  # a refused decision leaves a run that goes alone
+            uploads = await self._briefing.sources.attached(ask.context)
             await self._retire(ask.session_id, "replaced")
             run_id = uuid.uuid4().hex
-            began = time.perf_counter()
-            request = await self._request(ask)
-            seconds = time.perf_counter() - began
+            question = replace(await self._question(ask), uploads=uploads)
             if ask.incognito:  # it stores nothing of its own, but what waits for the user waits no longer
                 await self._store.retire_approvals(ask.session_id)
-            begun = None if ask.incognito else await self._store.begin(_run_start(run_id, ask, sealed))
+            begun = None if ask.incognito else await self._store.begin(_run_start(run_id, ask, sealed, uploads))
             self._desk.approvals.forget(ask.session_id)
             run = self._make(_identity(run_id, ask, begun, self._clock.wall()), ask, encode)
             self._runs[ask.session_id] = run
-            asker = ask.route.asker()
-            job = Job(run.identity, ask.agent, asker, request, seconds, sealed)
+            job = Job(run.identity, ask.agent, ask.route.asker(), question, sealed)
             run.start(self._work(job, ask.mode), self._recorder(ask))
             self._checkpointer.begin()
             return run
@@ -224,24 +224,35 @@ class RunRegistry:
         run = Run(identity, ask.message, log, self._clock, self._settings.limits, detached=ask.detached)
         return run
 
-    async def _request(self, ask: Ask) -> ChatRequest:
-        stored = said(await self._messages.all(ask.session_id))
-        unstored = self._incognito.get(ask.session_id, []) if ask.incognito else []
-        new = [] if ask.agent.decision else [ChatMessage("user", ask.message, images=ask.images)]
+    async def _question(self, ask: Ask) -> Question:
         system = self._desk.system_prompt(ask.system_prompt, ask.agent) if ask.mode == "agent" else ask.system_prompt
-        prompt = build_prompt(system, [*stored, *unstored, *new], ask.user_clock, self._clock.wall())
-        return ChatRequest(ask.route.first.model, prompt, ask.temperature, ask.max_tokens)
+        return Question(
+            ask.route,
+            system_text(system, ask.user_clock, self._clock.wall()),
+            await self._briefing.keeper.past(ask.session_id),
+            "" if ask.agent.decision else ask.message,
+            ask.images,
+            tuple(self._incognito.get(ask.session_id, ())) if ask.incognito else (),
+            ask.context,
+            temperature=ask.temperature,
+            max_tokens=ask.max_tokens,
+            incognito=ask.incognito,
+        )
 
     def _work(self, job: Job, mode: Mode) -> Work:
+        first: list[ChatRequest] = []
+
         async def turn(publish: Publish) -> Finished | None:
-            if mode == "chat":
-                return await run_chat(job.asker, job.request, publish)
-            return await self._desk.run(job, publish)
+            if mode == "agent":
+                return await self._desk.run(job, publish, first.append)
+            briefed = await self._briefing.brief(job.asked)
+            first.append(briefed.request)
+            return await run_chat(job.asker, briefed.request, publish, briefed.events, briefed.usage)
 
         def estimate(draft: Draft) -> UsageReport | None:
-            if not job.asker.asked:
+            if not job.asker.asked or not first:
                 return None
-            usage = estimated_usage(job.request, draft.text, draft.thinking)
+            usage = estimated_usage(first[0], draft.text, draft.thinking)
             price = job.asker.current.price
             return replace(usage, cost=cost_of(usage, price)) if price else usage
 
@@ -285,12 +296,13 @@ class RunRegistry:
             self._incognito.pop(session_id, None)
 
 
-def _run_start(run_id: str, ask: Ask, sealed: Sealed | None) -> RunStart:
+def _run_start(run_id: str, ask: Ask, sealed: Sealed | None, uploads: Sequence[Upload]) -> RunStart:
     route = ask.route.first
     decided = None
     if sealed and ask.agent.decision:
         decided = Decided(sealed.approval_id, STATE_OF[ask.agent.decision], sealed.user_message_id or "")
-    return RunStart(run_id, ask.session_id, ask.mode, ask.message, route.endpoint_id, route.model, decided)
+    files = [{"id": one.id, "name": one.name, "mime": one.mime, "size": one.size} for one in uploads]
+    return RunStart(run_id, ask.session_id, ask.mode, ask.message, route.endpoint_id, route.model, decided, files)
 
 
 def _identity(run_id: str, ask: Ask, begun: Begun | None, now: float) -> Identity:

@@ -8,16 +8,23 @@ from typing import Any, cast
 from odysseus.events import (
     ApprovalResolved,
     BudgetExceeded,
+    Compacted,
+    ContextTrimmed,
     Event,
+    FilesAttached,
     ImageMade,
     LoopBroken,
+    MemoriesUsed,
     Noted,
     NudgesExhausted,
+    PassagesUsed,
     PlanUpdated,
+    QuestionGiven,
     RoundsExhausted,
     ToolEnded,
     ToolStarted,
     UserAsked,
+    WebSourcesUsed,
     WorkspaceRejected,
 )
 
@@ -30,6 +37,8 @@ NOTICES: Mapping[type[Event], str] = {
     LoopBroken: "loop_breaker_triggered",
     NudgesExhausted: "intent_nudge_exhausted",
     WorkspaceRejected: "workspace_rejected",
+    Compacted: "compacted",
+    ContextTrimmed: "context_trimmed",
 }
 CUTS = frozenset({ToolStarted, *NOTICES})
 """Events that end a stretch of the answer's text: what comes after is drawn below them."""
@@ -63,12 +72,19 @@ def metadata_of(steps: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
             found["notices"].append(given)
         elif kind == "image":
             found["images"].append({key: value for key, value in given.items() if key != "at"})
+        elif kind == "given":
+            continue
         elif kind == "note":
             found["transcript"].append(step["entry"])
         else:
             found[kind] = step["value"]
     found["tool_events"] = list(rows.values())
     return {key: value for key, value in found.items() if value}
+
+
+def given_of(steps: Iterable[Mapping[str, Any]]) -> str:
+    """What the question was given, for later prompts."""
+    return next((str(step["value"]) for step in steps if step["step"] == "given"), "")
 
 
 def tool_calls(steps: Iterable[Mapping[str, Any]]) -> int:
@@ -83,6 +99,10 @@ def _fields(event: Any) -> dict[str, Any]:
 def _end(event: ToolEnded) -> dict[str, Any]:
     fields = _fields(event)
     return {**fields.pop("extras"), **fields}
+
+
+def _data(event: Any) -> dict[str, Any]:
+    return {"value": list(event.data)}
 
 
 def _image(event: ImageMade) -> dict[str, Any]:
@@ -104,6 +124,11 @@ _STEPS = cast(
         ImageMade: ("image", _image),
         UserAsked: ("ask_user", lambda event: {"value": event.data}),
         PlanUpdated: ("plan", lambda event: {"value": event.plan}),
+        QuestionGiven: ("given", lambda event: {"value": event.text}),
+        FilesAttached: ("attachments", _data),
+        PassagesUsed: ("rag_sources", _data),
+        WebSourcesUsed: ("web_sources", _data),
+        MemoriesUsed: ("memories_used", _data),
         ApprovalResolved: ("approval", lambda event: {"value": _fields(event)}),
     },
 )

@@ -69,7 +69,7 @@ class Database:
         """All rows of a query, from the last committed state. Raises StoreError."""
         try:
             return list(await self._reader.execute_fetchall(sql, parameters))
-        except sqlite3.Error as error:
+        except (sqlite3.Error, ValueError) as error:  # aiosqlite says by ValueError that it is closed
             raise store_error(error) from error
 
     async def read_one(self, sql: str, parameters: Iterable[Any] = ()) -> Row | None:

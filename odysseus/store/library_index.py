@@ -13,6 +13,8 @@ from odysseus.store.db import Connection, Database
 
 TITLE_WEIGHT = 2.0
 """How much more a term counts in a document's name and headings than in its text."""
+COMMON = 500
+"""A term that stands in more chunks is counted by reading them all, so its figure is kept for a while."""
 _MOST_NUMBERS = 500  # SQLite bounds the variables of a statement
 
 
@@ -51,17 +53,29 @@ class LibraryIndex:
 
     def __init__(self, db: Database) -> None:
         self._db = db
+        self._common: dict[str, int] = {}
+        self._counted_at = 0
 
     async def chunk_count(self) -> int:
         """About how many chunks there are: what is being taken out counts still."""
         row = await self._db.read_one("SELECT count(*) FROM library_chunks")
         return int(row[0]) if row else 0
 
-    async def frequencies(self, terms: Sequence[str]) -> Mapping[str, int]:
-        """In how many chunks each term stands; terms that stand nowhere are left out."""
-        marks = ", ".join("?" * len(terms))
-        rows = await self._db.read(f"SELECT term, doc FROM library_terms WHERE term IN ({marks})", terms)
-        return {row[0]: row[1] for row in rows}
+    async def frequencies(self, terms: Sequence[str], count: int) -> Mapping[str, int]:
+        """In how many of the `count` chunks each term stands; terms that stand nowhere are left out.
+
+        Of common terms the figure may be that of a library a tenth smaller or larger.
+        """
+        if abs(count - self._counted_at) * 10 > self._counted_at:
+            self._common, self._counted_at = {}, count
+        found = {term: self._common[term] for term in terms if term in self._common}
+        missing = [term for term in terms if term not in found]
+        if missing:
+            marks = ", ".join("?" * len(missing))
+            rows = await self._db.read(f"SELECT term, doc FROM library_terms WHERE term IN ({marks})", missing)
+            found |= {row[0]: row[1] for row in rows}
+        self._common |= {term: number for term, number in found.items() if number > COMMON}
+        return found
 
     async def by_words(self, wanted: Sequence[Sequence[str]], limit: int) -> Sequence[int]:
         """The best chunks by bm25 that hold some of these; several terms are a phrase."""

@@ -40,6 +40,7 @@ class RunStart:
     endpoint_id: str
     model: str
     decided: Decided | None = None
+    attachments: Sequence[Mapping[str, Any]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,9 @@ class RunStore:
                 await decide(db, start.decided.approval_id, start.session_id, start.decided.state, now)
             else:
                 await retire(db, start.session_id)
-                said = {"run_id": start.run_id}
+                said: dict[str, Any] = {"run_id": start.run_id}
+                if start.attachments:
+                    said["attachments"] = start.attachments
                 await append_message(
                     db, Message(user_message_id, start.session_id, 0, "user", start.message, said, now)
                 )
@@ -142,10 +145,18 @@ class RunStore:
 
         await self._db.write(work)
 
-    async def finish(self, record: Mapping[str, Any], answer: Message | None) -> None:
-        """Store the terminal record, and the answer when there is one, in its place in the history."""
+    async def finish(self, record: Mapping[str, Any], answer: Message | None, given: str = "") -> None:
+        """Store the terminal record, and the answer when there is one, in its place in the history.
+
+        `given` is what the model was given with the question, which is kept there.
+        """
 
         async def work(db: Connection) -> None:
+            if given:
+                await db.execute(
+                    "UPDATE messages SET metadata = json_set(metadata, '$.given', ?) WHERE id = ?",
+                    (given, record["user_message_id"]),
+                )
             await _finish(db, record, answer, self._clock.wall())
 
         await self._db.write(work)
@@ -203,7 +214,7 @@ async def _mark_unanswered(db: Connection, record: Mapping[str, Any]) -> None:
     """Keep with a question that has no answer at all why, so that a reload can say so."""
     why = {key: record[key] for key in ("run_id", "status", "stop_reason", "failure")}
     await db.execute(
-        """UPDATE messages SET metadata = ?1 WHERE id = ?2 AND NOT EXISTS (
+        """UPDATE messages SET metadata = json_patch(metadata, ?1) WHERE id = ?2 AND NOT EXISTS (
                SELECT 1 FROM runs WHERE user_message_id = ?2 AND message_id IS NOT NULL)""",
         (orjson.dumps(why).decode(), record["user_message_id"]),
     )

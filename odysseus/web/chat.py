@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from aiohttp import web
 from msgspec import Meta, Struct
@@ -18,6 +18,7 @@ from odysseus.errors import BadRequest, NotFound
 from odysseus.runs.agent_work import AgentWish
 from odysseus.runs.registry import Ask
 from odysseus.runs.run import Run
+from odysseus.runs.sources import ContextWish
 from odysseus.text import clean_text
 from odysseus.web.answers import completes, json_answer
 from odysseus.web.body import convert, list_field, read_fields
@@ -47,7 +48,15 @@ class ChatBody(Struct, frozen=True, kw_only=True):
         Literal["approve", "approve_task", "deny"] | None, Meta(description="Answers an approval card: what is decided")
     ] = None
     approved_plan: Annotated[str, Meta(max_length=8192, description="A plan to carry out")] = ""
-    use_web: Annotated[bool, Meta(description="Accepted, and without effect today")] = False
+    attachments: Annotated[
+        tuple[str, ...], Meta(max_length=100, description="Ids of files, from POST /api/upload")
+    ] = ()
+    use_web: Annotated[bool, Meta(description="Search the web before the answer, and read addresses in it")] = False
+    time_filter: Annotated[
+        Literal["", "day", "week", "month", "year"], Meta(description="How old web results may be; empty: any age")
+    ] = ""
+    use_rag: Annotated[bool, Meta(description="Give the model passages of the user's library")] = True
+    no_memory: Annotated[bool, Meta(description="Give the model no memories")] = False
     allow_web_search: Annotated[
         bool | None, Meta(description="False takes the tools of the web away for this message")
     ] = None
@@ -62,8 +71,8 @@ async def send(request: web.Request) -> web.StreamResponse:
     """POST /api/chat_stream"""
     as_page = wants_page(request)
     fields = await read_fields(request)
-    body = convert(fields, ChatBody)
-    message = check_message(body, list_field(fields, "attachments"))
+    body = convert({**fields, "attachments": list_field(fields, "attachments")}, ChatBody)
+    message = check_message(body, services(request).config.uploads.max_files)
     run = await services(request).runs.start(await _ask(request, body, message), chat.encode)
     try:
         return await _stream(request, run, 0, as_page=as_page)
@@ -107,16 +116,16 @@ async def stop(request: web.Request) -> web.StreamResponse:
     return json_answer({"stopped": await services(request).runs.stop(_session_id(request), run_id)})
 
 
-def check_message(body: ChatBody, attachments: list[Any]) -> str:
+def check_message(body: ChatBody, most_files: int) -> str:
     """The user's text. Raises what the contract's section 1 lists."""
-    if attachments:
-        raise NotFound("There is no such upload.")
+    if len(body.attachments) > most_files:
+        raise BadRequest(f"The message has {len(body.attachments)} files; the limit is {most_files}.")
     message = body.message.strip()
     if bool(body.tool_approval_id) != bool(body.tool_approval_decision):
         raise BadRequest("`tool_approval_id` and `tool_approval_decision` (approve, approve_task or deny) go together.")
     if body.tool_approval_id:
         return ""
-    if not message:
+    if not message and not body.attachments:
         raise BadRequest("The message is empty.")
     if len(message) > MESSAGE_LIMIT:
         raise BadRequest(f"The message has {len(message):,} characters; the limit is {MESSAGE_LIMIT:,}.")
@@ -166,7 +175,19 @@ async def _ask(request: web.Request, body: ChatBody, message: str) -> Ask:
         system_prompt=services_.config.chat.system_prompt,
         user_clock=clock,
         detached=not body.compare_mode,
+        context=context_wish(body),
         agent=agent_wish(body, session.workspace, clock),
+    )
+
+
+def context_wish(body: ChatBody) -> ContextWish:
+    """What the message asks to be given with it; a turned off search beats the wish for one."""
+    return ContextWish(
+        body.attachments,
+        use_rag=body.use_rag,
+        use_memory=not body.no_memory and not body.incognito,
+        use_web=body.use_web and body.allow_web_search is not False,
+        time_filter=body.time_filter,
     )
 
 

@@ -279,7 +279,7 @@ async def test_a_plan_is_made_without_changes_and_carried_out_when_approved(serv
 
 
 async def test_a_line_of_24_mb_leaves_the_prompt_small_and_can_be_read_on(upstream: Upstream, tmp_path: Path) -> None:
-    async with serving(upstream_config(upstream.base_url, tools={"bash": "allow"}), tmp_path) as server:
+    async with serving(upstream_config(upstream.base_url, window=131_072, tools={"bash": "allow"}), tmp_path) as server:
         line = ("bash", {"command": "head -c 24000000 /dev/zero | tr '\\0' x; echo; echo the end"})
         upstream.reply(calls(line)).reply(answer("Long."))
         session = await server.session()

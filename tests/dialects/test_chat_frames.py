@@ -13,9 +13,9 @@ import pytest
 
 from odysseus.dialects import chat
 from odysseus.dialects.sse import gap_frame, numbered
-from odysseus.events import CallWritten, Event, Noted, ReasoningDelta, RunFailed, StreamDone, TextDelta, ToolStarted
+from odysseus.events import CallWritten, Event, Noted, QuestionGiven, ReasoningDelta, RunFailed, StreamDone, TextDelta, ToolStarted
 
-INTERNAL = {CallWritten, Noted}
+INTERNAL = {CallWritten, Noted, QuestionGiven}
 NASTY = [
     "\n",
     "\r",

@@ -31,6 +31,7 @@ KINDS: Mapping[str, Any] = {
 
 @asynccontextmanager
 async def provider(upstream: Upstream, kind: str = "openai", **settings: Any) -> AsyncIterator[Any]:
+    upstream.counts = True
     base = upstream.base_url if kind.startswith("openai") else upstream.origin
     made = KINDS[kind](EndpointConfig(**{"id": "box", "kind": kind, "base_url": base, **settings}))
     try:

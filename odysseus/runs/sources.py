@@ -1,0 +1,95 @@
+"""What a question is given beside the conversation: its files, the library, the web, memories; side by side.
+
+A source that fails costs its part and not the run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from odysseus.context import attachments, passages, recall, web
+from odysseus.context.files import FileReader
+from odysseus.context.given import Given, joined
+from odysseus.errors import OdysseusError
+from odysseus.retrieval.index import Retrieval
+from odysseus.store.memories import MemoryStore
+from odysseus.store.uploads import Upload, UploadStore
+
+log = logging.getLogger(__name__)
+
+TimeFilter = Literal["", "day", "week", "month", "year"]
+
+
+@dataclass(frozen=True, slots=True)
+class ContextWish:
+    """What a message asks to be given with it. Without a word on it, nothing."""
+
+    attachments: tuple[str, ...] = ()
+    use_rag: bool = False
+    use_memory: bool = False
+    use_web: bool = False
+    time_filter: TimeFilter = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How much of the library a prompt may hold: passages, and tokens in all."""
+
+    passages: int
+    tokens: int
+
+
+class Sources:
+    """Gathers for one question at a time. `search` and `fetch` are the web's."""
+
+    def __init__(
+        self,
+        files: tuple[UploadStore, FileReader],
+        memories: MemoryStore,
+        library: tuple[Retrieval, Budget],
+        search: web.Search,
+        fetch: web.Fetch,
+    ) -> None:
+        self._uploads, self._reader = files
+        self._memories = memories
+        self._library, self._budget = library
+        self._search = search
+        self._fetch = fetch
+
+    async def attached(self, wish: ContextWish) -> Sequence[Upload]:
+        """The files that a message names, kept from now on. Raises NotFound for any that is not there."""
+        return await self._uploads.use(wish.attachments)
+
+    async def gather(self, question: str, wish: ContextWish, uploads: Sequence[Upload], *, sees: bool) -> Given:
+        """All of it, in the contract's order (chat stream, section 3)."""
+        wanted: list[Callable[[], Awaitable[Given]]] = []
+        if uploads:
+            wanted.append(lambda: self._files(uploads, sees=sees))
+        if wish.use_rag:
+            wanted.append(lambda: self._passages(question))
+        if wish.use_web:
+            wanted.append(lambda: web.given(question, self._search, self._fetch, time_filter=wish.time_filter))
+        if wish.use_memory:
+            wanted.append(lambda: self._memory(question))
+        return joined(await asyncio.gather(*(_careful(source) for source in wanted)))
+
+    async def _files(self, uploads: Sequence[Upload], *, sees: bool) -> Given:
+        return await attachments.given(await self._reader.read_all(uploads), sees=sees)
+
+    async def _passages(self, question: str) -> Given:
+        return passages.given(await self._library.passages(question, self._budget.passages), self._budget.tokens)
+
+    async def _memory(self, question: str) -> Given:
+        return await recall.given(await self._memories.list(state="kept"), question, self._library.rank)
+
+
+async def _careful(source: Callable[[], Awaitable[Given]]) -> Given:
+    try:
+        return await source()
+    except OdysseusError as error:
+        log.warning("a source of context is left out: %s", error.message)
+        return Given()
