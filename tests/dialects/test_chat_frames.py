@@ -13,7 +13,17 @@ import pytest
 
 from odysseus.dialects import chat
 from odysseus.dialects.sse import gap_frame, numbered
-from odysseus.events import CallWritten, Event, Noted, QuestionGiven, ReasoningDelta, RunFailed, StreamDone, TextDelta, ToolStarted
+from odysseus.events import (
+    CallWritten,
+    Event,
+    Noted,
+    QuestionGiven,
+    ReasoningDelta,
+    RunFailed,
+    StreamDone,
+    TextDelta,
+    ToolStarted,
+)
 
 INTERNAL = {CallWritten, Noted, QuestionGiven}
 NASTY = [
