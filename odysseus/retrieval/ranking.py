@@ -10,23 +10,18 @@ from odysseus.retrieval.words import phrases, terms
 
 MOST_TERMS = 40
 """How many terms of a question are looked for: the rarest."""
-COMMON = 0.4
-"""A term that stands in more than this share of a large library says nothing and costs time."""
+COMMON = 0.1
+"""A term that stands in more than this share of a large library finds nothing alone, and costs time."""
 LARGE = 2_000
 SNIPPET = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is looked for by words: terms with their weights, and what has to stand together."""
+    """What is looked for by words: terms with their weights, and those and the phrases that the index is asked for."""
 
     weights: Mapping[str, float]
-    phrases: Sequence[Sequence[str]]
-
-    @property
-    def wanted(self) -> list[list[str]]:
-        """Terms and phrases as the index takes them."""
-        return [*([term] for term in self.weights), *(list(phrase) for phrase in self.phrases)]
+    wanted: Sequence[Sequence[str]]
 
     def coverage(self, found: Collection[str]) -> float:
         """The share of the question, by weight, that stands in a text with these terms: 0 to 1."""
@@ -46,10 +41,10 @@ def make_question(text: str, frequencies: Mapping[str, int], count: int) -> Ques
     """A question against `count` texts, of which so many hold each term."""
     weighed = {term: _weight(frequencies.get(term, 0), count) for term in asked_terms(text)}
     rare = sorted(weighed, key=lambda term: -weighed[term])[:MOST_TERMS]
-    if count >= LARGE:
-        rare = [term for term in rare if frequencies.get(term, 0) <= COMMON * count] or rare[:1]
-    found = [phrase for phrase in phrases(text) if all(term in frequencies for term in phrase)]
-    return Question({term: weighed[term] for term in rare}, found[:MOST_TERMS])
+    telling = [term for term in rare if count < LARGE or frequencies.get(term, 0) <= COMMON * count]
+    together = [phrase for phrase in phrases(text) if all(term in frequencies for term in phrase)]
+    wanted = [*([term] for term in telling or rare[:1]), *together[:MOST_TERMS]]
+    return Question({term: weighed[term] for term in rare}, wanted)
 
 
 def _weight(frequency: int, count: int) -> float:
