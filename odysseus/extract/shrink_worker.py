@@ -1,6 +1,6 @@
 """The process that makes one picture smaller, so that a picture made to be huge can be killed with it.
 
-Stdin: a line of JSON with `path`, `longest` (pixels) and `bytes`. Stdout: a JSON object with `mime` and `data` in base64,
+Stdin: a line of JSON with `path`, `longest` (pixels) and `bytes`. Stdout: an object with `mime` and `data` in base64,
 empty when the picture cannot be read. Runs as a script; is never imported.
 """
 
