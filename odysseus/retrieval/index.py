@@ -79,7 +79,7 @@ class Retrieval:
         Without vectors it is the share of the question's words.
         """
         covered = await asyncio.to_thread(overlaps, query, texts)
-        if not texts or not query.strip() or self._vectors.resting:
+        if not self._on or not texts or not query.strip() or self._vectors.resting:
             return covered
         try:
             near = await self._vectors.nearness(query, texts)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from odysseus.clock import Clock
 from odysseus.config import RetrievalConfig
-from odysseus.errors import Conflict
+from odysseus.errors import Conflict, NotFound, StoreError
 from odysseus.retrieval.index import Retrieval
 from odysseus.retrieval.indexer import Indexer, Stores
 from odysseus.retrieval.places import choose_place
@@ -136,8 +137,9 @@ class Library:
         task.add_done_callback(self._tasks.discard)
 
     async def _refresh_quietly(self, source_id: str) -> None:
-        if any(one.id == source_id and one.state != "waiting" for one in await self._store.sources()):
-            await self._indexer.refresh(source_id)
+        with suppress(NotFound, StoreError):  # it was removed meanwhile, or the next look comes later
+            if (await self._store.source(source_id)).state != "waiting":
+                await self._indexer.refresh(source_id)
 
     def _check_on(self) -> None:
         if not self._on:

@@ -228,20 +228,22 @@ class LibraryStore:
 
 
 async def _put_chunks(db: Connection, document_id: str, chunks: Sequence[NewChunk], model: str) -> None:
-    for position, chunk in enumerate(chunks):
-        cursor = await db.execute(
-            "INSERT INTO library_chunks (document_id, position, heading, page, text) VALUES (?, ?, ?, ?, ?)",
-            (document_id, position, chunk.heading, chunk.page, chunk.text),
-        )
-        number = cursor.lastrowid
-        await db.execute(
-            "INSERT INTO library_words (rowid, title, words) VALUES (?, ?, ?)", (number, chunk.title_terms, chunk.terms)
-        )
-        if chunk.whole:
-            await db.execute(
-                "INSERT INTO library_vectors (chunk, model, whole, parts) VALUES (?, ?, ?, ?)",
-                (number, model, chunk.whole, chunk.parts),
-            )
+    """Three statements for all of them: one by one they would hold the writer for seconds."""
+    used = await _rows(db, "SELECT seq FROM sqlite_sequence WHERE name = 'library_chunks'")
+    numbered = list(enumerate(chunks, (used[0][0] if used else 0) + 1))
+    first = numbered[0][0] if numbered else 0
+    await db.executemany(
+        "INSERT INTO library_chunks (number, document_id, position, heading, page, text) VALUES (?, ?, ?, ?, ?, ?)",
+        [(number, document_id, number - first, one.heading, one.page, one.text) for number, one in numbered],
+    )
+    await db.executemany(
+        "INSERT INTO library_words (rowid, title, words) VALUES (?, ?, ?)",
+        [(number, one.title_terms, one.terms) for number, one in numbered],
+    )
+    await db.executemany(
+        "INSERT INTO library_vectors (chunk, model, whole, parts) VALUES (?, ?, ?, ?)",
+        [(number, model, one.whole, one.parts) for number, one in numbered if one.whole],
+    )
 
 
 async def _rows(db: Connection, sql: str, *parameters: Any) -> list[Row]:
