@@ -10,6 +10,14 @@ from odysseus.config import EndpointKind
 from odysseus.events import ApprovalDecision, FinishReason, Mode, RunStatus, StopReason
 from odysseus.tools.base import Effect, Policy
 from odysseus.web.openapi.agent_frames import Notice
+from odysseus.web.openapi.context_frames import (
+    CompactedFrame,
+    StoredFile,
+    StoredTrim,
+    UsedMemory,
+    UsedPage,
+    UsedPassage,
+)
 from odysseus.web.openapi.run_shapes import (
     Asked,
     Blocks,
@@ -164,11 +172,21 @@ class Metadata(Struct, kw_only=True):
     edited: Annotated[bool | UnsetType, Meta(description="True when its text was changed since")] = UNSET
     undone: Annotated[bool | UnsetType, Meta(description="True when its file changes were taken back")] = UNSET
     tool_events: Annotated[list[StoredRow] | UnsetType, Meta(description="The calls in order")] = UNSET
-    notices: Annotated[list[Notice | StoredRejection] | UnsetType, Meta(description="Why it ended there")] = UNSET
+    notices: Annotated[
+        list[Notice | StoredRejection | CompactedFrame | StoredTrim] | UnsetType,
+        Meta(description="Why it ended there, and what was left out"),
+    ] = UNSET
     ask_user: Annotated[Asked | UnsetType, Meta(description="The last card")] = UNSET
     plan: Annotated[str | UnsetType, Meta(description="The last plan")] = UNSET
     images: Annotated[list[StoredImage] | UnsetType, Meta(description="The pictures")] = UNSET
     approval: Annotated[StoredDecision | UnsetType, Meta(description="What began the run")] = UNSET
+    attachments: Annotated[list[StoredFile] | UnsetType, Meta(description="The files of the message")] = UNSET
+    rag_sources: Annotated[list[UsedPassage] | UnsetType, Meta(description="What the library gave")] = UNSET
+    web_sources: Annotated[list[UsedPage] | UnsetType, Meta(description="What the web gave")] = UNSET
+    memories_used: Annotated[list[UsedMemory] | UnsetType, Meta(description="What was remembered")] = UNSET
+    given: Annotated[
+        str | UnsetType, Meta(description="Of a question: all the text that the model was given with it")
+    ] = UNSET
 
 
 class ExportedMessage(Struct):

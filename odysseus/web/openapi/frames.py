@@ -24,6 +24,14 @@ from odysseus.web.openapi.agent_frames import (
     UiControlFrame,
     WorkspaceRejectedFrame,
 )
+from odysseus.web.openapi.context_frames import (
+    AttachmentsFrame,
+    CompactedFrame,
+    ContextTrimmedFrame,
+    MemoriesUsedFrame,
+    RagSourcesFrame,
+    WebSourcesFrame,
+)
 from odysseus.web.openapi.run_shapes import (
     Chosen,
     Cost,
@@ -213,6 +221,12 @@ TypedFrame = (
     | UiControlFrame
     | PlanUpdateFrame
     | WorkspaceRejectedFrame
+    | AttachmentsFrame
+    | RagSourcesFrame
+    | WebSourcesFrame
+    | MemoriesUsedFrame
+    | CompactedFrame
+    | ContextTrimmedFrame
     | Notice
     | DocumentOpenFrame
     | DocumentDeltaFrame
