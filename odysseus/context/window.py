@@ -55,9 +55,13 @@ class Sources:
 
 
 class Window:
-    """One run's prompt. `fit` is called before each request; it is cheap when nothing has to leave."""
+    """One run's prompt. `fit` is called before each request; it is cheap when nothing has to leave.
 
-    def __init__(self, prompt: Prompt, room: Room, counter: Counter) -> None:
+    `counted_from` is how full the window must be before the model's tokenizer is asked; 0 asks it always.
+    """
+
+    def __init__(self, prompt: Prompt, room: Room, counter: Counter, counted_from: float = COUNTED_FROM) -> None:
+        self._counted_from = counted_from
         self._prompt = prompt if counter.tools else replace(prompt, tools=())
         self._room = room
         self._counter = counter
@@ -144,7 +148,7 @@ class Window:
         counts = await self._counter.estimated(new)
         self._add(counts, exact=False)
         self._estimate += sum(map(counts, new))
-        if self._asks and self._estimate >= COUNTED_FROM * self._room.prompt:
+        if self._asks and self._estimate >= self._counted_from * self._room.prompt:
             counted = await self._counter.counted(self._texts(0))
             self._asks = counted.exact
             self._add(counted, exact=counted.exact)

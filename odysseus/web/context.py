@@ -39,7 +39,7 @@ async def show(request: web.Request) -> web.StreamResponse:
         past.summary.text if past.summary else "",
     )
     room = room_of(await route.window())
-    window = Window(prompt, room, services_.keeper.counter(route.first))
+    window = Window(prompt, room, services_.keeper.counter(route.first), counted_from=0.0)
     fit = await window.fit()
     sources = window.sources()
     answer: dict[str, Any] = {

@@ -74,6 +74,16 @@ async def test_a_summary_stands_in_place_of_the_messages_it_is_for(server: Serve
     assert seen["summary"]["tokens"] == seen["sources"]["summary"] > 0
 
 
+async def test_the_endpoints_own_tokenizer_is_asked_where_it_has_one(server: Server, upstream: Upstream) -> None:
+    session = await server.session()
+    upstream.counts = True
+    upstream.reply_json({"tokens": list(range(77))})
+    seen = await context(server, session)
+    assert upstream.requests[-1].path == "/tokenize"
+    assert not seen["estimated"]
+    assert seen["sources"]["system"] == 77 + 5
+
+
 async def test_a_full_window_is_never_told_as_fuller_than_it_is(server: Server, upstream: Upstream) -> None:
     session = await server.session()
     for number in range(6):
