@@ -25,6 +25,7 @@ NAMES = {
     "round": "9. A round of an agent",
     "agents": "10. Named agents",
     "retrieval": "11. The library",
+    "context": "12. A prompt of many turns",
 }
 
 
