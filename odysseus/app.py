@@ -21,6 +21,7 @@ from odysseus.models.installer import Installer
 from odysseus.providers.base import Provider
 from odysseus.providers.router import Router
 from odysseus.retrieval.library import Library, LibrarySettings
+from odysseus.runs.afterwards import Afterwards
 from odysseus.runs.agent_work import AgentDesk, AgentSettings
 from odysseus.runs.approvals import ApprovalBook
 from odysseus.runs.briefing import Briefing
@@ -124,6 +125,7 @@ async def _services(config: Config, place: Place, clock: Clock, db: Database) ->
     files = FileReader(stores.uploads, FileTextStore(db, clock))
     keeper = Keeper(messages, SummaryStore(db, clock), turns_of)
     briefing = Briefing(make_sources(config, stores, files, library), keeper)
+    afterwards = Afterwards(stores.memories, on=config.memory.propose_after_turn)
     desk = AgentDesk(shelf.tools, briefing, book, Places(place.data.resolve()), agent_settings(config))
     return Services(
         config=config,
@@ -144,7 +146,7 @@ async def _services(config: Config, place: Place, clock: Clock, db: Database) ->
         desk=desk,
         shelf=shelf,
         mcp=mcp,
-        runs=RunRegistry(runs, briefing, desk, clock, run_settings(config)),
+        runs=RunRegistry(runs, desk, afterwards, clock, run_settings(config)),
         router=router,
         installer=Installer(place.data / MODELS),
         static=STATIC.resolve(),

@@ -66,7 +66,7 @@ class Briefing:
         room = room_of(await asked.route.window(), asked.max_tokens)
 
         async def ask(request: ChatRequest) -> str:
-            return await _told(asked.route, request, usage)
+            return await whole_answer(asked.route, request, usage)
 
         writer = Writer(candidate.model, room, self.keeper.counter(candidate), ask)
         opened = await self.keeper.open(
@@ -94,11 +94,12 @@ def _new_turns(asked: Question, given: Given) -> Sequence[Turn]:
     return (*asked.unstored, Turn(question, given.text))
 
 
-async def _told(route: Route, request: ChatRequest, usage: list[UsageReport]) -> str:
-    """The whole answer to a request that no reader sees. Raises ProviderError."""
+async def whole_answer(route: Route, request: ChatRequest, usage: list[UsageReport] | None = None) -> str:
+    """The answer to a request that no reader sees; what it used goes to `usage`. Raises ProviderError."""
     parts: list[str] = []
     async with aclosing(cast(Any, route.asker().ask(request))) as batches:
         async for batch in batches:
             parts += [chunk.text for chunk in batch if isinstance(chunk, TextDelta)]
-            usage += [chunk for chunk in batch if isinstance(chunk, UsageReport)]
+            if usage is not None:
+                usage += [chunk for chunk in batch if isinstance(chunk, UsageReport)]
     return "".join(parts)

@@ -25,9 +25,10 @@ from odysseus.events import Mode, StopReason, UsageReport
 from odysseus.providers.base import ChatRequest, Finished, Image
 from odysseus.providers.pricing import cost_of
 from odysseus.providers.router import Route
+from odysseus.runs.afterwards import Afterwards, Said
 from odysseus.runs.agent_work import AgentDesk, AgentWish, Job, wish_of
 from odysseus.runs.approvals import STATE_OF
-from odysseus.runs.briefing import Briefing, Question
+from odysseus.runs.briefing import Question
 from odysseus.runs.checkpoint import Checkpointer
 from odysseus.runs.draft import Draft
 from odysseus.runs.log import Encode, RunLog
@@ -35,6 +36,7 @@ from odysseus.runs.record import Identity
 from odysseus.runs.recorder import IncognitoRecorder, StoreRecorder
 from odysseus.runs.run import Limits, Recorder, Run, Work
 from odysseus.runs.sources import ContextWish
+from odysseus.runs.trace import given_of
 from odysseus.store.runs import Begun, Decided, RunStart, RunStore
 from odysseus.store.uploads import Upload
 
@@ -83,11 +85,17 @@ class RunRegistry:
     """Owns every run from its start to its eviction."""
 
     def __init__(
-        self, runs: RunStore, briefing: Briefing, desk: AgentDesk, clock: Clock, settings: RunSettings
+        self,
+        runs: RunStore,
+        desk: AgentDesk,
+        afterwards: Afterwards,
+        clock: Clock,
+        settings: RunSettings,
     ) -> None:
         self._store = runs
-        self._briefing = briefing
+        self._briefing = desk.briefing
         self._desk = desk
+        self._afterwards = afterwards
         self._clock = clock
         self._settings = settings
         self._runs: dict[str, Run] = {}
@@ -165,6 +173,7 @@ class RunRegistry:
         for timer in self._evictions.values():
             timer.cancel()
         await self._checkpointer.close()
+        await self._afterwards.close()
         await self._desk.close()
 
     def _own(self, coroutine: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
@@ -196,6 +205,7 @@ class RunRegistry:
             ask, sealed = await self._decided(ask)  # a refused decision leaves a run that goes alone
             uploads = await self._briefing.sources.attached(ask.context)
             await self._retire(ask.session_id, "replaced")
+            await self._afterwards.make_way(ask.route)
             run_id = uuid.uuid4().hex
             question = replace(await self._question(ask), uploads=uploads)
             if ask.incognito:  # it stores nothing of its own, but what waits for the user waits no longer
@@ -206,8 +216,17 @@ class RunRegistry:
             self._runs[ask.session_id] = run
             job = Job(run.identity, ask.agent, ask.route.asker(), question, sealed)
             run.start(self._work(job, ask.mode), self._recorder(ask))
+            self._own(self._see_out(run, ask))
             self._checkpointer.begin()
             return run
+
+    async def _see_out(self, run: Run, ask: Ask) -> None:
+        """When the user's own chat has an answer, something of it may be worth remembering."""
+        await run.finished()
+        if run.record.get("status") != "completed" or ask.incognito or ask.agent.profile or self._closing:
+            return
+        outside = bool(given_of(run.draft.steps)) or run.record["tool_calls"] > 0
+        self._afterwards.begin(ask.route, Said(ask.session_id, ask.message, run.draft.text, outside))
 
     async def _decided(self, ask: Ask) -> tuple[Ask, Sealed | None]:
         """The sealed call that the user has decided on, and the ask with the wishes it was sealed under."""

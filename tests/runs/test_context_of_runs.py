@@ -193,3 +193,30 @@ async def test_a_stop_while_the_context_is_gathered_ends_the_run(upstream: Upstr
     finally:
         hold.set()
         await runner.cleanup()
+
+
+async def test_a_fact_of_a_turn_is_proposed_afterwards_and_used_only_when_kept(
+    upstream: Upstream, tmp_path: Path
+) -> None:
+    config = upstream_config(upstream.base_url, memory={"propose_after_turn": True})
+    async with serving(config, tmp_path) as server:
+        upstream.reply(answer("Nice to meet you.")).reply(answer("fact: The user's dog is called Rex."))
+        session = await server.session()
+        await chat(server, session, "Hello, I am Ann and my dog is called Rex, he is three.")
+        async with asyncio.timeout(5):
+            while not (proposed := await server.services.memories.list(state="proposed")):
+                await asyncio.sleep(0.01)
+        assert "Rex" in proposed[0].text
+        other = await chat(server, await server.session(), "What is my dog called?")
+        assert "memories_used" not in other.kinds
+
+
+async def test_a_question_about_a_turn_makes_way_for_the_next_message(upstream: Upstream, tmp_path: Path) -> None:
+    config = upstream_config(upstream.base_url, memory={"propose_after_turn": True})
+    async with serving(config, tmp_path) as server:
+        upstream.reply(answer("Nice.")).reply(Hang()).reply(answer("Here."))
+        session = await server.session()
+        await chat(server, session, "Hello, I am Ann and my dog is called Rex, he is three.")
+        await upstream.arrived(1)
+        assert (await chat(server, session, "And now?")).text == "Here."
+        await upstream.disconnected(1)
