@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import os
 import re
 import shutil
@@ -35,7 +36,8 @@ from odysseus.web.chat import ChatBody
 
 STREAM = page("chat-stream.md")
 AGENT = page("agent-frames.md")
-BOTH = f"{STREAM}\n{AGENT}"
+CONTEXT = page("context.md")
+ALL = f"{STREAM}\n{AGENT}\n{CONTEXT}"
 
 INFO = ModelInfo("m", "e", "E")
 USAGE = UsageReport(2, 1, 1, 1, 0.1, "m", 1, True)
@@ -62,6 +64,7 @@ EXTRAS = {
     "ask_user": QUESTION,
     "ui_event": {"ui_event": "clear_highlight"},
 }
+FILE = {"id": "i", "name": "n", "mime": "text/plain", "size": 1, "text_chars": 1, "extraction": "text"}
 UI_FIELDS: Mapping[str, Mapping[str, Any]] = {
     "toggle": {"toggle_name": "web", "state": True},
     "set_mode": {"mode": "agent"},
@@ -90,6 +93,13 @@ SAMPLES: Sequence[events.Event] = (
     *(events.UiControlled({"ui_event": action, **fields}) for action, fields in UI_FIELDS.items()),
     events.PlanUpdated("- [ ] p"),
     events.WorkspaceRejected("/", "r"),
+    events.FilesAttached([{**FILE, "width": None, "height": None}, {**FILE, "width": 1, "height": 1, "note": "n"}]),
+    events.QuestionGiven("g"),
+    events.PassagesUsed([{"doc_id": "d", "filename": "f", "snippet": "s", "similarity": 0.5}]),
+    events.WebSourcesUsed([{"url": "u", "title": "t", "snippet": "s", "domain": "d"}]),
+    events.MemoriesUsed([{"id": "m", "text": "t", "category": "fact", "type": "pinned"}]),
+    events.Compacted(8192, 12),
+    events.ContextTrimmed(8192, 20, 10, 9000, 5000),
     events.RoundsExhausted(1),
     events.BudgetExceeded("cost", 1.0, 1.0),
     events.LoopBroken("r", "m", 1, "d"),
@@ -109,7 +119,7 @@ SAMPLES: Sequence[events.Event] = (
     events.StreamDone(),
 )
 PAGE_TEXT = b'data: {"type":"page_text","text":"","thinking":""}'
-INTERNAL = {events.CallWritten, events.Noted}
+INTERNAL = {events.CallWritten, events.Noted, events.QuestionGiven}
 FRAMES = [parse_frame(raw.strip()) for event in SAMPLES if (raw := chat.encode(event))]
 FRAMES += [parse_frame(raw.strip()) for raw in (gap_frame(1, 2), block_frame(Block(0, "h", open=True)), PAGE_TEXT)]
 
@@ -123,11 +133,14 @@ def heading_of(kind: str) -> str:
 
 
 def paths(data: Any) -> set[str]:
-    """The names of a frame's fields, with a dot before those of an inner object."""
+    """The names of a frame's fields, with a dot before those of an inner object; of rows in `data` those of a row."""
     if not isinstance(data, dict):
         return set()
+    inside = data.get("data", data)
+    if isinstance(inside, list):
+        return {name for row in inside for name in row}
     found = set()
-    for key, value in data.get("data", data).items():
+    for key, value in inside.items():
         parts = value if isinstance(value, dict) and key not in LEAVES else {}
         inner = {f"{key}.{name}" for name in paths({"data": parts})}
         found |= {key} if not inner or key == "failure" else set()
@@ -136,7 +149,7 @@ def paths(data: Any) -> set[str]:
 
 
 def documented(kind: str) -> set[str]:
-    return {name for cells in rows(section(BOTH, heading_of(kind))) for name in names(cells[0])}
+    return {name for cells in rows(section(ALL, heading_of(kind))) for name in names(cells[0])}
 
 
 def examples(text: str) -> Iterator[Frame]:
@@ -160,7 +173,7 @@ def test_the_stream_page_names_each_frame_with_all_its_fields_and_no_others(kind
 
 @pytest.mark.parametrize("kind", sorted({frame.kind for frame in FRAMES} - {"agent_terminal"}))
 def test_the_stream_page_has_an_example_of_each_frame(kind: str) -> None:
-    found = list(examples(section(BOTH, heading_of(kind))))
+    found = list(examples(section(ALL, heading_of(kind))))
     assert {frame.kind for frame in found} == {kind}
     assert all(paths(frame.data) <= documented(kind) for frame in found)
 
@@ -212,6 +225,29 @@ async def test_what_an_agent_really_sends_and_keeps_is_documented(upstream: Upst
     kept = {name for cells in rows(section(AGENT, "What the history keeps")) for name in names(cells[0])}
     found = {name for message in messages[1:] for name in message["metadata"]}
     assert found - {name.partition(".")[0] for name in documented("agent_terminal")} == kept
+
+
+async def test_what_a_message_is_really_given_is_documented(upstream: Upstream, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "bees.md").write_text("# Bees\n\nThe hive behind the barn is painted turquoise.\n")
+    async with serving(upstream_config(upstream.base_url), tmp_path / "data") as server:
+        await server.post("/api/library", {"path": str(notes)}, 202)
+        await server.services.library.quiet()
+        await server.post("/api/memories", {"text": "Ann keeps bees.", "pinned": True})
+        sent = await server.call("POST", "/api/upload", data={"files": io.BytesIO(b"Bees fly.")})
+        session = await server.session()
+        words, files = "Which colour is the hive behind the barn painted?", [sent["files"][0]["id"]]
+        seen = await (await server.send(session, words, attachments=files)).rest()
+        messages = await server.history(session)
+    given = [frame for frame in seen.frames if frame.kind in {"attachments", "rag_sources", "memories_used"}]
+    assert len(given) == 3
+    assert [frame.kind for frame in given if not paths(frame.data) <= documented(frame.kind)] == []
+    told = rows(section(CONTEXT, "What the history has of it"))
+    for message, whose in zip(messages, ("question", "answer"), strict=True):
+        kept = {name for cells in told if cells[1] == whose for name in names(cells[0])}
+        found = set(message["metadata"]) - {name.partition(".")[0] for name in documented("chat_terminal")}
+        assert found == kept - {"web_sources", "notices"}
 
 
 def test_every_action_of_the_page_has_a_sample() -> None:
