@@ -165,7 +165,7 @@ def closed_port() -> int:
 UNREACHABLE: list[tuple[Callable[[Upstream], str], str]] = [
     (lambda upstream: f"http://127.0.0.1:{closed_port()}/v1", "cannot be reached"),
     (lambda upstream: "http://no-such-host.invalid/v1", "host name was not found"),
-    (lambda upstream: upstream.base_url.replace("http:", "https:"), "No secure connection"),
+    (lambda upstream: upstream.base_url.replace("http:", "https:"), "does not speak TLS"),
     (lambda upstream: "http:///v1", "base URL is not valid"),
 ]
 
