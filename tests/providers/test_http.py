@@ -178,7 +178,7 @@ async def test_an_endpoint_out_of_reach_is_told_in_plain_words(
         for error in (await failure(provider), await models_failure(provider)):
             assert words in error.message
             assert error.status == 502
-            assert not any(part in error.message for part in ("127.0.0.1", "invalid:", "http", "Errno"))
+            assert not any(part in error.message for part in ("127.0.0.1", "invalid:", "/v1", "Errno"))
 
 
 async def models_failure(provider: OpenAIProvider) -> ProviderError:
