@@ -112,8 +112,10 @@ def stream(body: bytes, dialect: str) -> None:
 
 
 async def worked(server: Server, upstream: Upstream) -> str:
-    """A session with all that a history can have: rows, notices, a plan, a card that was decided, reasoning."""
+    """A session with all that a history can have: rows, notices, a plan, a card that was decided, reasoning, files."""
     session = await server.session()
+    await server.post("/api/memories", {"text": "Likes tea.", "pinned": True})
+    sent = await server.call("POST", "/api/upload", data={"files": io.BytesIO(b"Tea, two minutes.")})
     work = calls(
         ("update_plan", {"plan": "- [ ] write"}),
         ("create_document", {"title": "t", "content": "text"}),
@@ -126,7 +128,7 @@ async def worked(server: Server, upstream: Upstream) -> str:
     asked = await agent(server, session, workspace="/")
     await decide(server, session, card(asked)["approval_id"], "approve")
     await agent(server, session, "and now")
-    await (await server.send(session, "go on")).rest()
+    await (await server.send(session, "go on", attachments=[sent["files"][0]["id"]])).rest()
     return session
 
 

@@ -8,7 +8,11 @@ from typing import Any
 import pytest
 from openapi_schemas import SCHEMAS, check, component
 from serving import Frame
-from test_docs_stream import FRAMES
+from test_docs_stream import FRAMES, SAMPLES
+
+from odysseus.runs.trace import NOTICES, metadata_of, step_of
+from odysseus.store.messages import Message
+from odysseus.web.messages import Since, shown_metadata
 
 JSON_FRAMES = [frame for frame in FRAMES if frame.kind != "[DONE]"]
 TYPES = SCHEMAS["ChatEvent"]["discriminator"]["mapping"]
@@ -44,6 +48,18 @@ def test_a_field_that_nobody_described_is_noticed(frame: Frame) -> None:
         place["nobody_described_me"] = 1
         with pytest.raises(AssertionError):
             check(strange, component(schema_of(frame)))
+
+
+def test_what_the_history_keeps_of_every_event_is_as_its_schema_has_it() -> None:
+    steps = [step for event in SAMPLES if (step := step_of(event, 0))]
+    answer = Message("a", "s", 1, "assistant", "", metadata_of(steps), 0.0)
+    shown = shown_metadata(answer, {0: 0}, Since({}, frozenset()))
+    assert {notice["type"] for notice in shown["notices"]} == set(NOTICES.values())
+    assert set(shown) >= {"attachments", "rag_sources", "web_sources", "memories_used"}
+    check(shown, component("Metadata"))
+    shown["notices"][0]["nobody_described_me"] = 1
+    with pytest.raises(AssertionError):
+        check(shown, component("Metadata"))
 
 
 def test_every_schema_of_a_frame_has_a_frame() -> None:

@@ -122,9 +122,9 @@ class StoredImage(Struct):
 
     url: Annotated[str, Meta(description="Its address on this server")]
     image_id: Annotated[str, Meta(description="Its id")]
-    prompt: Annotated[str, Meta(description="What was asked for")]
-    model: Annotated[str, Meta(description="Who made it")]
-    size: Annotated[str, Meta(description="The size that was asked for")]
+    image_prompt: Annotated[str, Meta(description="What was asked for")]
+    image_model: Annotated[str, Meta(description="Who made it")]
+    image_size: Annotated[str, Meta(description="The size that was asked for; empty for the model's own")]
 
 
 class StoredFallback(Struct):
