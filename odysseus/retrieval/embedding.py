@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 _SCRIPT = Path(__file__).with_name("embedding_worker.py")
 _KEPT_ENV = ("PATH", "SYSTEMROOT", "HOME", "LANG", "PYTHONPATH")
 _LINE_BYTES = 16_000_000
-_ANSWER_SECONDS = 120.0
+_ANSWER_SECONDS = 30.0
 _CLOSE_SECONDS = 0.8
 
 
@@ -77,7 +77,7 @@ class EmbeddingProcess:
         """
         task = asyncio.create_task(self._ask({"op": op, **fields, "bytes": len(body)}, body, urgent=urgent))
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._let_go)
         return await asyncio.shield(task)
 
     async def _ask(self, question: dict[str, Any], body: bytes, *, urgent: bool) -> Answer:
@@ -151,6 +151,11 @@ class EmbeddingProcess:
             if not whole:
                 self._end()  # half an answer is in the pipe
         return _checked(answer)
+
+    def _let_go(self, task: asyncio.Task[Answer]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled():
+            task.exception()  # whoever asked may be gone
 
     def _end(self) -> None:
         process, self._process = self._process, None

@@ -154,7 +154,7 @@ class Vectors:
             rows = await self._remote.embed(texts)
             bytes_ = await asyncio.to_thread(lambda: [small(row) for row in rows])
             return [TextVectors(row, row) for row in bytes_]
-        pieces = [windows(text, WINDOW) or [""] for text in texts]
+        pieces = await asyncio.to_thread(lambda: [windows(text, WINDOW) or [""] for text in texts])
         counts = [len(some) for some in pieces]
         flat = [piece for some in pieces for piece in some]
         answer = await self._process.ask("embed", urgent=urgent, texts=flat, counts=counts)
