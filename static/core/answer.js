@@ -2,6 +2,7 @@
 
 /** @import { Frame, Live, StreamEvent } from "./types.js" */
 
+import { applyGiven, newGiven } from "./given.js";
 import { applyWork, endWork, newWork } from "./work.js";
 
 /**
@@ -18,6 +19,7 @@ export function newLive(session, runId) {
     thinking: "",
     blocks: [],
     work: newWork(),
+    given: newGiven(),
     seenBefore: 0,
     model: "",
     endpointLabel: "",
@@ -41,6 +43,7 @@ export function newLive(session, runId) {
 export function rewind(live) {
   Object.assign(live, { cursor: 0, text: "", thinking: "", blocks: [] });
   Object.assign(live.work, newWork()); // in place: the message holds it too
+  Object.assign(live.given, newGiven());
 }
 
 /**
@@ -126,6 +129,7 @@ function applyFrame(live, frame) {
       live.terminal = frame.data;
       break;
     default:
+      applyGiven(live.given, frame);
       applyWork(live.work, frame, live.blocks.length);
   }
 }

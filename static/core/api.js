@@ -1,6 +1,6 @@
 /** Every call to the server, as plain functions. A refusal is an ApiError whose message can be shown as it is. */
 
-/** @import { Endpoint, FoundServer, HistoryPage, Install, Mode, ModelItem, Route, SearchHit, Session, StreamStatus } from "./types.js" */
+/** @import { Endpoint, FoundServer, HistoryPage, Install, Mode, ModelItem, Route, SearchHit, Session, StreamStatus, Upload } from "./types.js" */
 
 /** A call that did not succeed. `status` is the HTTP status, or 0 when the server was not reached. */
 export class ApiError extends Error {
@@ -143,6 +143,30 @@ export async function streamStatus(id, signal) {
   }
 }
 
+/**
+ * Send a file, telling how much of it is sent, 0 to 1. The answer comes when the file was read.
+ *
+ * @type {(file: File, onSent: (part: number) => void, signal: AbortSignal) => Promise<{ files: Upload[] }>}
+ */
+export const upload = (file, onSent, signal) =>
+  new Promise((resolve, reject) => {
+    const form = new FormData();
+    form.append("files", file);
+    const sender = new XMLHttpRequest(); // fetch does not tell how far a body is
+    sender.upload.addEventListener("progress", ({ loaded, total }) => onSent(total ? loaded / total : 0));
+    sender.addEventListener("error", () => reject(new ApiError("The server cannot be reached, or did not take the whole file.", 0)));
+    sender.addEventListener("abort", () => reject(signal.reason));
+    sender.addEventListener("load", () => {
+      const { response, status } = sender;
+      if (status < 300 && response) resolve(response);
+      else reject(new ApiError(response?.error || `The server answered with error ${status}.`, status));
+    });
+    signal.addEventListener("abort", () => sender.abort());
+    sender.responseType = "json";
+    sender.open("POST", "/api/upload");
+    sender.send(form);
+  });
+
 /** Put the files back as they were before this run. @type {(run: string) => Promise<{ files?: string[] }>} */
 export const undo = (run) => call("POST", `/api/runs/${encodeURIComponent(run)}/undo`, {});
 
@@ -150,7 +174,7 @@ export const undo = (run) => call("POST", `/api/runs/${encodeURIComponent(run)}/
  * Send a message or a decision. Resolves when the server has accepted it; the body is the run's stream.
  *
  * @param {string} id
- * @param {Record<string, string | boolean | undefined>} fields
+ * @param {Record<string, string | boolean | string[] | undefined>} fields
  */
 export function send(id, fields) {
   const body = { session: id, ...fields };

@@ -2,6 +2,7 @@
 
 /** @import { Chat, HistoryPage, Message, StoredMessage } from "./types.js" */
 
+import { newGiven, storedGiven } from "./given.js";
 import { newWork, refreshAsk, storedWork } from "./work.js";
 
 /**
@@ -10,7 +11,7 @@ import { newWork, refreshAsk, storedWork } from "./work.js";
  * @param {Partial<Message> & Pick<Message, "key" | "role">} given
  * @returns {Message}
  */
-export const newMessage = (given) => ({ id: null, content: "", html: null, metadata: null, live: null, work: newWork(), ...given });
+export const newMessage = (given) => ({ id: null, content: "", html: null, metadata: null, live: null, work: newWork(), given: newGiven(), ...given });
 
 /**
  * @param {StoredMessage} stored
@@ -18,7 +19,7 @@ export const newMessage = (given) => ({ id: null, content: "", html: null, metad
  */
 export function fromStored(stored) {
   const { id, role, content, html, metadata } = stored;
-  return newMessage({ key: id, id, role, content, html, metadata, work: storedWork(metadata) });
+  return newMessage({ key: id, id, role, content, html, metadata, work: storedWork(metadata), given: storedGiven(metadata) });
 }
 
 /**
@@ -28,7 +29,7 @@ export function fromStored(stored) {
 function refresh(message, { content, html, metadata }) {
   const { ask } = message.work;
   if (message.live) refreshAsk(message.work, metadata);
-  else message.work = storedWork(metadata);
+  else Object.assign(message, { work: storedWork(metadata), given: storedGiven(metadata) });
   if (ask && message.work.ask) message.work.ask.problem ||= ask.problem;
   return Object.assign(message, { content, html: message.live ? null : html, metadata });
 }

@@ -1,4 +1,4 @@
-/** What held an agent up, as one plain line each. Pure. */
+/** What held an answer up or left something out of it, as one plain line each. Pure. */
 
 /** @import { Notice } from "./types.js" */
 
@@ -6,6 +6,12 @@ import { count } from "./words.js";
 
 /** @param {unknown} value */
 const money = (value) => `$${(Number(value) || 0).toFixed(2)}`;
+
+/** @param {unknown} value */
+const tokens = (value) => `${count(Number(value) || 0)} tokens`;
+
+/** @param {number} messages */
+const older = (messages) => (messages === 1 ? "The oldest message was" : messages > 1 ? `The ${count(messages)} oldest messages were` : "Older text was");
 
 /** @param {Notice} notice */
 export function noticeText(notice) {
@@ -16,6 +22,10 @@ export function noticeText(notice) {
       return notice.kind === "cost"
         ? `Ended: this answer has cost ${money(notice.used)}, and ${money(notice.limit)} is the most it may.`
         : `Ended: this answer has used its ${count(Number(notice.limit) || 0)} tool calls.`;
+    case "compacted":
+      return `The older messages were summarised for the model, to fit its window of ${tokens(notice.context_length)}. They stay here.`;
+    case "context_trimmed":
+      return `${older(Number(notice.messages_before) - Number(notice.messages_after))} left out for the model: its window of ${tokens(notice.context_length)} is full.`;
     case "workspace_rejected":
       return `The folder ${notice.path || "that was wished for"} cannot be used. ${notice.reason || ""}`.trim();
     case "loop_breaker_triggered":

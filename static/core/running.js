@@ -28,7 +28,7 @@ const isOpen = (chat) => state.chat === chat;
  */
 export function follow(chat, live, response, reload) {
   chat.live = live;
-  chat.messages.push(newMessage({ key: `run-${live.runId}`, role: "assistant", live, work: live.work }));
+  chat.messages.push(newMessage({ key: `run-${live.runId}`, role: "assistant", live, work: live.work, given: live.given }));
   follower?.close();
   let { link } = live;
   const onChange = () => {

@@ -1,11 +1,12 @@
 /** Sending to the open chat: a message, or a decision on a card. Each is sent once. Draws nothing. */
 
-/** @import { Chat, Decision, Message } from "./types.js" */
+/** @import { Chat, Decision, Message, Upload } from "./types.js" */
 
 import { newLive } from "./answer.js";
 import * as api from "./api.js";
 import { load, loaded } from "./chat.js";
 import { forgetDraft, keepDraft } from "./drafts.js";
+import { newGiven } from "./given.js";
 import { newMessage } from "./history.js";
 import { isModelMissing, currentRoute } from "./models.js";
 import { currentMode, isPlanMode, movePlanMode, setPlanMode } from "./modes.js";
@@ -13,6 +14,7 @@ import { follow } from "./running.js";
 import { refreshSessions } from "./sessions.js";
 import { currentSession, isLive, set, state, tell } from "./state.js";
 import { tellTabs } from "./tabs.js";
+import { forgetFiles, moveFiles } from "./uploads.js";
 
 /** The longest plan that the server takes. */
 const PLAN_LIMIT = 8192;
@@ -58,11 +60,12 @@ async function once(chat, action, onError) {
  * @param {object} [more]
  * @param {() => Promise<void>} [more.prepare]  done when nothing stands in the way any more; it may throw ApiError
  * @param {string} [more.approvedPlan]  a plan to carry out
+ * @param {Upload[]} [more.files]  files that go with it; the text may be empty then
  * @returns {Promise<boolean>}
  */
-export async function sendMessage(text, { prepare, approvedPlan } = {}) {
+export async function sendMessage(text, { prepare, approvedPlan, files = [] } = {}) {
   const { chat } = state;
-  if (!text.trim()) return false;
+  if (!text.trim() && !files.length) return false;
   const action = async () => {
     if (await isModelMissing()) {
       set({ alert: "Install the embedded model or add an endpoint first. Your message is kept." });
@@ -70,10 +73,10 @@ export async function sendMessage(text, { prepare, approvedPlan } = {}) {
     }
     await prepare?.();
     const session = chat.session ?? (await createSession(chat, text));
-    accept(chat, session, text, await api.send(session, fieldsOf(text, approvedPlan)));
+    accept(chat, session, text, files, await api.send(session, fieldsOf(text, files, approvedPlan)));
     return true;
   };
-  return once(chat, action, async ({ status }) => status === 0 && (await arrived(chat, text)));
+  return once(chat, action, async ({ status }) => status === 0 && (await arrived(chat, text, files)));
 }
 
 /** Carry out a plan that was made in plan mode, which ends with this. @param {string} plan */
@@ -85,9 +88,10 @@ export async function carryOut(plan) {
 
 /**
  * @param {string} text
+ * @param {Upload[]} files
  * @param {string} [approvedPlan]
  */
-function fieldsOf(text, approvedPlan) {
+function fieldsOf(text, files, approvedPlan) {
   const route = currentRoute();
   const mode = currentSession() ? currentMode() : undefined; // the server knows it, if the list has not come yet
   return {
@@ -96,6 +100,7 @@ function fieldsOf(text, approvedPlan) {
     selected_model: route?.model,
     selected_endpoint_id: route?.endpoint_id,
     ...(mode === "agent" && { plan_mode: !approvedPlan && isPlanMode() }),
+    ...(files.length && { attachments: files.map(({ id }) => id) }),
     ...(approvedPlan && { approved_plan: approvedPlan }),
   };
 }
@@ -140,6 +145,7 @@ export async function createSession(chat, draft) {
   keepDraft(null, "");
   keepDraft(id, draft);
   movePlanMode(id);
+  moveFiles(id);
   if (isOpen(chat)) history.replaceState(null, "", `#${encodeURIComponent(id)}`);
   await refreshSessions();
   return id;
@@ -149,11 +155,13 @@ export async function createSession(chat, draft) {
  * @param {Chat} chat
  * @param {string} session
  * @param {string} text
+ * @param {Upload[]} files
  * @param {Response} response
  */
-function accept(chat, session, text, response) {
+function accept(chat, session, text, files, response) {
   forgetDraft(session, text);
-  if (isOpen(chat)) chat.messages.push(newMessage({ key: `new-${(keys += 1)}`, role: "user", content: text }));
+  forgetFiles(session, files);
+  if (isOpen(chat)) chat.messages.push(newMessage({ key: `new-${(keys += 1)}`, role: "user", content: text, given: { ...newGiven(), files } }));
   retireCards(chat);
   begin(chat, session, response);
 }
@@ -184,10 +192,12 @@ function begin(chat, session, response) {
  *
  * @param {Chat} chat
  * @param {string} text
+ * @param {Upload[]} files
  */
-async function arrived(chat, text) {
+async function arrived(chat, text, files) {
   if (!chat.session || !(await isRunning(chat.session, text))) return false;
   forgetDraft(chat.session, text);
+  forgetFiles(chat.session, files);
   chat.sending = false;
   await load(chat);
   return true;

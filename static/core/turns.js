@@ -1,6 +1,6 @@
 /** Taking back what stands in the open chat: a message deleted, a turn asked again or edited. Draws nothing. */
 
-/** @import { Chat, Message } from "./types.js" */
+/** @import { Chat, Message, Upload } from "./types.js" */
 
 import * as api from "./api.js";
 import { loadEarlier, syncChat } from "./chat.js";
@@ -91,7 +91,7 @@ export async function deleteMessage(message) {
  * Ask the question of this message again, as a new turn in place of this one.
  *
  * @param {Message} message
- * @param {(text: string) => void} keep  gets the text when its turn is gone and the new one was not accepted
+ * @param {(text: string, files: Upload[]) => void} keep  gets the question when its turn is gone and the new one was not accepted
  * @returns {Promise<boolean>} whether the server has accepted it
  */
 export async function askAgain(message, keep) {
@@ -103,8 +103,8 @@ export async function askAgain(message, keep) {
     await remove(chat, [question, answer]);
     removed = true;
   };
-  const sent = await sendMessage(question.content, { prepare });
-  if (!sent && removed && state.chat === chat) keep(question.content);
+  const sent = await sendMessage(question.content, { prepare, files: question.given.files });
+  if (!sent && removed && state.chat === chat) keep(question.content, question.given.files);
   return sent;
 }
 
@@ -112,14 +112,14 @@ export async function askAgain(message, keep) {
  * Take the turn of this message back, to write its question anew.
  *
  * @param {Message} message
- * @returns {Promise<string>} the question's text; empty when the turn could not be taken back
+ * @returns {Promise<Message | null>} the question; null when the turn could not be taken back
  */
 export async function takeBack(message) {
   const { chat } = state;
   const { question, answer } = await wholeTurn(chat, message);
-  if (!question) return "";
+  if (!question) return null;
   const done = await attempt(() => remove(chat, [question, answer]));
-  return done && state.chat === chat ? question.content : "";
+  return done && state.chat === chat ? question : null;
 }
 
 /**

@@ -34,6 +34,38 @@
  *
  * @typedef {"completed" | "stopped" | "failed" | "timeout" | "interrupted"} RunStatus
  *
+ * @typedef {object} Upload  A file that was sent, and what was read in it.
+ * @property {string} id
+ * @property {string} name
+ * @property {string} [mime]
+ * @property {number} size
+ * @property {string} [extraction]  text, ocr, image, none or failed
+ * @property {string | null} [note]
+ * @property {number | null} [width]
+ * @property {number | null} [height]
+ * @property {number} [text_chars]
+ *
+ * @typedef {{ url?: unknown, title?: unknown, snippet?: unknown, domain?: unknown }} WebSource
+ * @typedef {{ filename?: unknown, snippet?: unknown }} PassageSource
+ * @typedef {{ id?: unknown, text?: unknown }} MemorySource
+ *
+ * @typedef {object} Given  What the model was given beside the conversation.
+ * @property {Upload[]} files
+ * @property {WebSource[]} web
+ * @property {PassageSource[]} passages
+ * @property {MemorySource[]} memories
+ *
+ * @typedef {object} Attachment  A file that waits in the composer.
+ * @property {string} key
+ * @property {string} name
+ * @property {number} size
+ * @property {File | null} file  null when the server had it already
+ * @property {"sending" | "ready" | "failed"} state
+ * @property {number} sent  how much of it has been sent, 0 to 1
+ * @property {string} problem  why it failed, in words
+ * @property {Upload | null} upload
+ * @property {AbortController} cancel
+ *
  * @typedef {object} Terminal  The terminal record, and so the metadata of a stored answer.
  * @property {string} [run_id]
  * @property {string | null} [message_id]
@@ -53,6 +85,10 @@
  * @property {boolean} [undone]  The changes of files were taken back.
  * @property {unknown[]} [tool_events]
  * @property {any[]} [notices]
+ * @property {unknown[]} [attachments]
+ * @property {unknown[]} [web_sources]
+ * @property {unknown[]} [rag_sources]
+ * @property {unknown[]} [memories_used]
  * @property {unknown[]} [images]
  * @property {string} [plan]
  * @property {{ state?: string }} [ask_user]
@@ -113,9 +149,10 @@
  * @typedef {{ type: "chat_terminal" | "agent_terminal", data: Terminal }} TerminalFrame
  * @typedef {{ type: "tool_start" | "tool_progress" | "tool_output" | "ask_user" | "tool_approval_resolved"
  *   | "generated_image" | "plan_update" | "ui_control" | "rounds_exhausted" | "budget_exceeded"
- *   | "loop_breaker_triggered" | "intent_nudge_exhausted" | "workspace_rejected" }} WorkFrame  Read with care: tools are many.
+ *   | "loop_breaker_triggered" | "intent_nudge_exhausted" | "workspace_rejected" | "compacted" | "context_trimmed" }} WorkFrame  Read with care: tools are many.
+ * @typedef {{ type: "attachments" | "web_sources" | "rag_sources" | "memories_used", data: unknown }} GivenFrame
  * @typedef {DeltaFrame | BlockFrame | PageTextFrame | ModelInfoFrame | FallbackFrame | RetryFrame | MetricsFrame
- *   | SavedFrame | TerminalFrame | WorkFrame} Frame  The frames the page acts on. Others are passed over.
+ *   | SavedFrame | TerminalFrame | WorkFrame | GivenFrame} Frame  The frames the page acts on. Others are passed over.
  *
  * @typedef {{ html: string, open: boolean }} Block
  *
@@ -177,6 +214,7 @@
  * @property {string} thinking
  * @property {Block[]} blocks
  * @property {Work} work
+ * @property {Given} given
  * @property {number} seenBefore  frames up to this one were sent before this page followed
  * @property {string} model
  * @property {string} endpointLabel
@@ -199,6 +237,7 @@
  * @property {Terminal | null} metadata
  * @property {Live | null} live
  * @property {Work} work
+ * @property {Given} given
  *
  * @typedef {object} Chat  One opened session. Late callbacks hold their own chat, so they cannot draw into another.
  * @property {string | null} session  null until the first message creates it

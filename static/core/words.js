@@ -102,6 +102,12 @@ export function duration(seconds) {
 /** @param {number} value */
 export const count = (value) => value.toLocaleString("en");
 
+/** @param {number} size */
+export function bytes(size) {
+  if (!(size >= 1000)) return `${size || 0} B`;
+  return size < 1e6 ? `${Math.round(size / 1000)} kB` : `${(size / 1e6).toFixed(1)} MB`;
+}
+
 /** @param {number} bytes */
 export const megabytes = (bytes) => `${Math.round(bytes / 1e6)} MB`;
 

@@ -5,6 +5,7 @@ import { keepDraft, readDraft } from "../core/drafts.js";
 import { stopAnswer } from "../core/running.js";
 import { sendMessage } from "../core/sending.js";
 import { isLive, state, watch } from "../core/state.js";
+import { attachAgain, attachmentsProblem, readyFiles } from "../core/uploads.js";
 
 const form = byId("composer", HTMLFormElement);
 const area = byId("message", HTMLTextAreaElement);
@@ -28,11 +29,13 @@ function setDraft(text) {
 }
 
 /**
- * Put the text of a question that was taken back before what is in the field, and go there.
+ * Put the text and the files of a question that was taken back before what is in the field, and go there.
  *
  * @param {string} text
+ * @param {import("../core/types.js").Upload[]} [files]
  */
-export function rewrite(text) {
+export function rewrite(text, files = []) {
+  attachAgain(files);
   setDraft([text, area.value].filter((part) => part.trim()).join("\n\n"));
   keepDraft(state.chat.session, area.value);
   area.focus();
@@ -46,7 +49,8 @@ function drawButtons() {
   sendButton.hidden = live;
   stopButton.hidden = !live;
   stopButton.disabled = !chat.live?.runId || chat.live.stopping;
-  sendButton.disabled = chat.sending || chat.phase === "failed" || !area.value.trim();
+  sendButton.disabled = chat.sending || chat.phase === "failed" || (!area.value.trim() && !readyFiles().length) || attachmentsProblem() !== "";
+  sendButton.title = attachmentsProblem();
   area.readOnly = chat.sending;
   if (hadFocus && (document.activeElement === document.body || sendButton.disabled)) area.focus();
 }
@@ -65,7 +69,7 @@ function draw() {
  */
 async function submit(onSent) {
   const { chat } = state;
-  if (!(await sendMessage(area.value))) return;
+  if (attachmentsProblem() || !(await sendMessage(area.value, { files: readyFiles() }))) return;
   if (state.chat !== chat) return;
   setDraft("");
   onSent();

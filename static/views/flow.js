@@ -35,8 +35,11 @@ function entriesOf(work) {
   return [...rounds.values(), ...notices, ...picturesOf(work)].sort((a, b) => compare(a.block, b.block) || compare(a.round, b.round));
 }
 
+/** These tell of what the model was given, so they stand before what it did. */
+const BEFORE = new Set(["workspace_rejected", "compacted", "context_trimmed"]);
+
 /** @param {Notice} notice */
-const roundOf = ({ type, round }) => (type === "workspace_rejected" ? -1 : round);
+const roundOf = ({ type, round }) => (BEFORE.has(type) ? -1 : round);
 
 /**
  * @param {number} a

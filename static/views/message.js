@@ -13,6 +13,7 @@ import { hasQuestion, runOf, undoChanges } from "../core/turns.js";
 import { endedEarly, figures, outcome, standIn } from "../core/words.js";
 import { BlockList } from "./blocks.js";
 import { createDoings } from "./doings.js";
+import { createFiles } from "./files.js";
 import { createFoot } from "./foot.js";
 import { createReasoning } from "./reasoning.js";
 
@@ -47,16 +48,19 @@ function createOutcome() {
  */
 function createQuestion(message, deeds) {
   const text = h("div", { class: "bubble", dir: "auto" });
+  const files = createFiles();
   const ending = createOutcome();
   const foot = createFoot("message", () => message.content, (deed) => deed !== "undo" && deeds[deed](message));
   return {
-    node: h("article", { class: "message question", "aria-label": "You" }, text, ending.node, foot.node),
+    node: h("article", { class: "message question", "aria-label": "You" }, text, files.node, ending.node, foot.node),
     update(now) {
       message = now;
       const { content, metadata, id } = message;
       setText(text, content);
+      text.hidden = !content;
+      files.draw(message);
       ending.draw(metadata ? outcome(metadata) : { text: "", tone: "quiet" });
-      foot.draw({ figures: "", text: true, ways: id !== null && endedEarly(metadata), stored: id !== null, undo: false });
+      foot.draw({ figures: "", text: content !== "", ways: id !== null && endedEarly(metadata), stored: id !== null, undo: false });
     },
   };
 }

@@ -1,7 +1,7 @@
 /** The transcript of the open chat: its messages in order, the answer as it grows, and where the reader is in it. */
 
 /** @import { Row } from "../core/dom.js" */
-/** @import { Chat, Message } from "../core/types.js" */
+/** @import { Chat, Message, Upload } from "../core/types.js" */
 /** @import { Deeds } from "./message.js" */
 
 import { loadEarlier, syncChat } from "../core/chat.js";
@@ -31,7 +31,7 @@ const keeper = new ScrollKeeper(area, byId("thread", HTMLElement), (following) =
   latest.hidden = following;
 });
 
-/** @type {(text: string) => void} */
+/** @type {(text: string, files: Upload[]) => void} */
 let rewrite = () => undefined;
 
 /** A button that is gone takes the focus with it; the messages are the place to go on from. */
@@ -53,8 +53,8 @@ const deeds = {
   answer: (text) => void begin(sendMessage(text)),
   carryOut: (plan) => void begin(carryOut(plan)),
   async edit(message) {
-    const text = await takeBack(message);
-    if (text) rewrite(text);
+    const question = await takeBack(message);
+    if (question) rewrite(question.content, question.given.files);
   },
   async remove(message) {
     await deleteMessage(message);
@@ -128,7 +128,10 @@ function drawLiveSoon() {
 function drawLive() {
   // The open chat may be another one by now: only its own answer is looked up, in its own rows.
   const message = state.chat.messages.find(({ live }) => live !== null && live === state.chat.live);
-  if (message && shown === state.chat) rows.get(message.key)?.update(message);
+  if (!message || shown !== state.chat) return;
+  rows.get(message.key)?.update(message);
+  const question = state.chat.messages.at(-2); // its files may have been told of by now
+  if (question?.given.files.length) rows.get(question.key)?.update(question);
 }
 
 /**
@@ -144,7 +147,7 @@ function goToEnd(event) {
   keeper.toEnd();
 }
 
-/** @param {(text: string) => void} onRewrite  gets the text of a question that was taken back */
+/** @param {(text: string, files: Upload[]) => void} onRewrite  gets the text and the files of a question that was taken back */
 export function startTranscript(onRewrite) {
   rewrite = onRewrite;
   watch(["chat"], drawMessages);

@@ -1,0 +1,66 @@
+/** What the model was given beside the conversation: files, web results, passages, memories. From frames or the history. Pure. */
+
+/** @import { Frame, Given, Terminal, Upload } from "./types.js" */
+
+import { bytes, count } from "./words.js";
+
+/** The parts of it, by the names they have in frames and in the history. @type {Record<string, keyof Given>} */
+const PARTS = { attachments: "files", web_sources: "web", rag_sources: "passages", memories_used: "memories" };
+
+/** @returns {Given} */
+export const newGiven = () => ({ files: [], web: [], passages: [], memories: [] });
+
+/** @param {unknown} value */
+const entries = (value) => (Array.isArray(value) ? value.filter((one) => one && typeof one === "object") : []);
+
+/**
+ * Apply a frame that tells of something given. Others are passed over.
+ *
+ * @param {Given} given
+ * @param {Frame} frame
+ */
+export function applyGiven(given, frame) {
+  const { type = "", data } = /** @type {{ type?: string, data?: unknown }} */ (frame);
+  if (Object.hasOwn(PARTS, type)) given[/** @type {keyof Given} */ (PARTS[type])] = entries(data);
+}
+
+/**
+ * @param {Terminal | null} metadata
+ * @returns {Given}
+ */
+export function storedGiven(metadata) {
+  const given = newGiven();
+  for (const [name, part] of Object.entries(PARTS)) given[part] = entries(metadata?.[/** @type {keyof Terminal} */ (name)]);
+  return given;
+}
+
+/** The address of a file that was sent here; empty for anything else. @param {Pick<Upload, "id">} file */
+export const addressOfFile = ({ id }) => (typeof id === "string" && /^[\w-]+$/.test(id) ? `/api/upload/${id}` : "");
+
+/** Whether browsers show it as a picture. @param {Upload} file */
+export const isPicture = ({ mime }) => /^image\/(png|jpeg|gif|webp)$/.test(mime ?? "");
+
+/**
+ * A file's size and what was read in it: `12 kB · 3,400 characters read`.
+ *
+ * @param {Upload} file
+ */
+export const aboutFile = (file) => [bytes(file.size), readIn(file), file.note].filter(Boolean).join(" · ");
+
+/** @param {Upload} file */
+function readIn({ extraction, text_chars = 0, width, height }) {
+  switch (extraction) {
+    case "text":
+      return `${count(text_chars)} characters read`;
+    case "ocr":
+      return `${count(text_chars)} characters recognised in the picture`;
+    case "image":
+      return width && height ? `picture, ${width} × ${height}` : "picture";
+    case "failed":
+      return "could not be read";
+    case "none":
+      return "no text in it";
+    default:
+      return "";
+  }
+}

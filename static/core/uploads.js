@@ -1,0 +1,105 @@
+/** The files that wait in the composer, for each chat: sending them, how far that is, taking them out. Draws nothing. */
+
+/** @import { Attachment, Upload } from "./types.js" */
+
+import * as api from "./api.js";
+import { state, tell } from "./state.js";
+
+/** @type {Map<string, Attachment[]>} */
+const waiting = new Map();
+
+let keys = 0;
+
+/** @param {string | null} session */
+const nameOf = (session) => session ?? "new";
+
+/** The files that wait in the open chat. */
+export const attachments = () => waiting.get(nameOf(state.chat.session)) ?? [];
+
+/** Why a message cannot be sent with the files as they are; empty when it can. */
+export function attachmentsProblem() {
+  if (attachments().some(({ state }) => state === "sending")) return "The files are still being read.";
+  return attachments().some(({ state }) => state === "failed") ? "Remove the file that could not be attached, or try it again." : "";
+}
+
+/** The files that can go with a message. @returns {Upload[]} */
+export const readyFiles = () => attachments().flatMap(({ upload }) => upload ?? []);
+
+/** @param {Attachment[]} list */
+function keep(list) {
+  waiting.set(nameOf(state.chat.session), list);
+  tell("chat");
+}
+
+/**
+ * Send files to the server, to go with the next message.
+ *
+ * @param {File[]} files
+ */
+export function attach(files) {
+  const added = files.map((file) => {
+    const { name, size } = file;
+    return /** @type {Attachment} */ ({ key: `file-${(keys += 1)}`, name: name || "file", size, file, state: "sending", sent: 0, problem: "", upload: null, cancel: new AbortController() });
+  });
+  keep([...attachments(), ...added]);
+  for (const attachment of added) void begin(attachment);
+}
+
+/**
+ * Put files that the server has already back into the composer.
+ *
+ * @param {Upload[]} uploads
+ */
+export function attachAgain(uploads) {
+  const known = new Set(readyFiles().map(({ id }) => id));
+  const added = uploads
+    .filter(({ id }) => !known.has(id))
+    .map((upload) => /** @type {Attachment} */ ({ key: `file-${(keys += 1)}`, name: upload.name, size: upload.size, file: null, state: "ready", sent: 1, problem: "", upload, cancel: new AbortController() }));
+  if (added.length) keep([...added, ...attachments()]);
+}
+
+/** @param {Attachment} attachment */
+async function begin(attachment) {
+  if (!attachment.file) return;
+  Object.assign(attachment, { state: "sending", sent: 0, problem: "" });
+  tell("chat");
+  try {
+    const onSent = (/** @type {number} */ part) => {
+      attachment.sent = part;
+      tell("uploads");
+    };
+    const { files } = await api.upload(attachment.file, onSent, attachment.cancel.signal);
+    Object.assign(attachment, { state: "ready", upload: files[0] ?? null });
+  } catch (error) {
+    if (attachment.cancel.signal.aborted) return;
+    if (!(error instanceof api.ApiError)) throw error;
+    Object.assign(attachment, { state: "failed", problem: error.message });
+  }
+  tell("chat");
+}
+
+/** @param {Attachment} attachment */
+export const tryAgain = (attachment) => begin(attachment);
+
+/** @param {Attachment} attachment */
+export function detach(attachment) {
+  attachment.cancel.abort();
+  keep(attachments().filter((one) => one !== attachment));
+}
+
+/**
+ * The files went with a message.
+ *
+ * @param {string} session
+ * @param {Upload[]} sent
+ */
+export function forgetFiles(session, sent) {
+  const rest = (waiting.get(session) ?? []).filter(({ upload }) => !upload || !sent.includes(upload));
+  waiting.set(session, rest);
+}
+
+/** The new chat has become a session. @param {string} session */
+export function moveFiles(session) {
+  waiting.set(session, waiting.get("new") ?? []);
+  waiting.delete("new");
+}
