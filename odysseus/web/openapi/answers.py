@@ -187,6 +187,9 @@ class Metadata(Struct, kw_only=True):
     given: Annotated[
         str | UnsetType, Meta(description="Of a question: all the text that the model was given with it")
     ] = UNSET
+    given_outside: Annotated[
+        bool | UnsetType, Meta(description="Of a question: whether that text may be what others wrote")
+    ] = UNSET
 
 
 class ExportedMessage(Struct):
