@@ -216,7 +216,7 @@ class Server:
         return list((await self.get(f"/api/history/{session}"))["history"])
 
 
-def upstream_config(base_url: str, *, window: int = 0, **sections: Mapping[str, Any]) -> Config:
+def upstream_config(base_url: str, *, window: Any = 0, **sections: Any) -> Config:
     """Settings with one endpoint, the scripted upstream. `window` is its model's, 0 is not known."""
     lines = ['[chat]\nendpoint = "up"\nmodel = "fake-model"\n' if "chat" not in sections else ""]
     for section, values in sections.items():

@@ -327,7 +327,5 @@ def call_chunk(name: str, arguments: Mapping[str, Any] | str, index: int = 0, ca
 def calls(*named: tuple[str, Mapping[str, Any] | str], text: str = "", prefix: str = "call") -> list[bytes]:
     """A whole answer that calls these tools, with ids `prefix_0`, `prefix_1` and so on."""
     said = [text_chunk(text)] if text else []
-    made = [
-        call_chunk(name, arguments, index, f"{prefix}_{index}") for index, (name, arguments) in enumerate(named)
-    ]
+    made = [call_chunk(name, arguments, index, f"{prefix}_{index}") for index, (name, arguments) in enumerate(named)]
     return [chunk({"role": "assistant", "content": ""}), *said, *made, finish("tool_calls"), usage(20, 5), DONE]

@@ -7,7 +7,7 @@ import socket
 import sys
 from typing import Any
 
-import uvicorn  # type: ignore[import-not-found]
+import uvicorn
 from agno.agent import Agent  # type: ignore[import-not-found]
 from agno.db.in_memory import InMemoryDb  # type: ignore[import-not-found]
 from agno.models.openai.like import OpenAILike  # type: ignore[import-not-found]

@@ -12,11 +12,15 @@ from odysseus.providers.base import Image
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """One source's part: the text for the model, the events that tell of exactly that, and pictures."""
+    """One source's part: the text for the model, the events that tell of exactly that, and pictures.
+
+    `outside` says whether it is more than the user's own memories.
+    """
 
     text: str = ""
     events: Sequence[Event] = ()
     images: tuple[Image, ...] = ()
+    outside: bool = True
 
 
 def as_data(title: str, text: str) -> str:
@@ -31,4 +35,5 @@ def joined(parts: Sequence[Given]) -> Given:
         "\n\n".join(part.text for part in parts if part.text),
         [event for part in parts for event in part.events],
         tuple(image for part in parts for image in part.images),
+        any(part.outside for part in parts if part.text or part.images),
     )

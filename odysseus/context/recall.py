@@ -55,7 +55,8 @@ async def given(
     if not used:
         return Given()
     text = as_data("What is remembered of the user", "\n".join(f"- {memory.text}" for memory in used))
-    return Given(text, [MemoriesUsed([_row(memory) for memory in used])])
+    told = [MemoriesUsed([_row(memory) for memory in used])]
+    return Given(text, told, outside=any(memory.outside for memory in used))
 
 
 async def by_words(query: str, texts: Sequence[str]) -> Sequence[float]:

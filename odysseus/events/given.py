@@ -49,9 +49,13 @@ class FilesAttached:
 
 @dataclass(frozen=True, slots=True)
 class QuestionGiven:
-    """The text that stands before the user's words in the prompt, kept for later ones. Internal: has no frame."""
+    """The text that stands before the user's words in the prompt, kept for later ones. Internal: has no frame.
+
+    `outside` says whether more than the user's own memories is in it.
+    """
 
     text: str
+    outside: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,7 +77,7 @@ class Briefing:
         )
         events: list[Event] = [*given.events, *opened.events]
         if given.text:
-            events.append(QuestionGiven(given.text))
+            events.append(QuestionGiven(given.text, given.outside))
         seconds = {"prompt_build": gathered - began, "context_trim": time.perf_counter() - gathered}
         return Briefed(request, opened, events, usage, seconds)
 
@@ -91,7 +91,7 @@ def _new_turns(asked: Question, given: Given) -> Sequence[Turn]:
     if not (asked.text or asked.uploads):
         return asked.unstored
     question = ChatMessage("user", asked.text, images=(*asked.images, *given.images))
-    return (*asked.unstored, Turn(question, given.text))
+    return (*asked.unstored, Turn(question, given.text, from_outside=given.outside))
 
 
 async def whole_answer(route: Route, request: ChatRequest, usage: list[UsageReport] | None = None) -> str:

@@ -57,7 +57,13 @@ class IncognitoRecorder:
         if not run.discarded:
             answer = tuple(answer_messages(run.draft.text, metadata_of(run.draft.steps)))
             if run.query:
-                self._remembered.append(Turn(ChatMessage("user", run.query), given_of(run.draft.steps), answer))
+                self._remembered.append(_asked(run, answer))
             else:
                 last = self._remembered.pop() if self._remembered else Turn()
                 self._remembered.append(replace(last, answer=(*last.answer, *answer)))
+
+
+def _asked(run: Run, answer: tuple[ChatMessage, ...]) -> Turn:
+    given = given_of(run.draft.steps)
+    outside = bool(given.get("given_outside", True))
+    return Turn(ChatMessage("user", run.query), given.get("given", ""), answer, from_outside=outside)

@@ -225,7 +225,7 @@ class RunRegistry:
         await run.finished()
         if run.record.get("status") != "completed" or ask.incognito or ask.agent.profile or self._closing:
             return
-        outside = bool(given_of(run.draft.steps)) or run.record["tool_calls"] > 0
+        outside = bool(given_of(run.draft.steps).get("given_outside")) or run.record["tool_calls"] > 0
         self._afterwards.begin(ask.route, Said(ask.session_id, ask.message, run.draft.text, outside))
 
     async def _decided(self, ask: Ask) -> tuple[Ask, Sealed | None]:

@@ -82,9 +82,9 @@ def metadata_of(steps: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return {key: value for key, value in found.items() if value}
 
 
-def given_of(steps: Iterable[Mapping[str, Any]]) -> str:
-    """What the question was given, for later prompts."""
-    return next((str(step["value"]) for step in steps if step["step"] == "given"), "")
+def given_of(steps: Iterable[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """What the question was given, as its metadata keeps it for later prompts: `given`, `given_outside`."""
+    return next((step["value"] for step in steps if step["step"] == "given"), {})
 
 
 def tool_calls(steps: Iterable[Mapping[str, Any]]) -> int:
@@ -124,7 +124,7 @@ _STEPS = cast(
         ImageMade: ("image", _image),
         UserAsked: ("ask_user", lambda event: {"value": event.data}),
         PlanUpdated: ("plan", lambda event: {"value": event.plan}),
-        QuestionGiven: ("given", lambda event: {"value": event.text}),
+        QuestionGiven: ("given", lambda event: {"value": {"given": event.text, "given_outside": event.outside}}),
         FilesAttached: ("attachments", _data),
         PassagesUsed: ("rag_sources", _data),
         WebSourcesUsed: ("web_sources", _data),

@@ -23,7 +23,8 @@ def turns_of(messages: Sequence[Message]) -> tuple[Turn, ...]:
             continue
         if message.role == "user":
             given = message.metadata.get(GIVEN, "")
-            turns.append(Turn(ChatMessage("user", message.content), given, (), message.position, 1))
+            outside = bool(message.metadata.get("given_outside", True))
+            turns.append(Turn(ChatMessage("user", message.content), given, (), message.position, 1, outside))
             continue
         turn = turns.pop() if turns else Turn()
         answer = (*turn.answer, *answer_messages(message.content, message.metadata))

@@ -145,17 +145,19 @@ class RunStore:
 
         await self._db.write(work)
 
-    async def finish(self, record: Mapping[str, Any], answer: Message | None, given: str = "") -> None:
+    async def finish(
+        self, record: Mapping[str, Any], answer: Message | None, given: Mapping[str, Any] | None = None
+    ) -> None:
         """Store the terminal record, and the answer when there is one, in its place in the history.
 
-        `given` is what the model was given with the question, which is kept there.
+        `given` is what the question's metadata keeps of what the model was given with it.
         """
 
         async def work(db: Connection) -> None:
             if given:
                 await db.execute(
-                    "UPDATE messages SET metadata = json_set(metadata, '$.given', ?) WHERE id = ?",
-                    (given, record["user_message_id"]),
+                    "UPDATE messages SET metadata = json_patch(metadata, ?) WHERE id = ?",
+                    (orjson.dumps(given).decode(), record["user_message_id"]),
                 )
             await _finish(db, record, answer, self._clock.wall())
 

@@ -253,7 +253,7 @@ async def test_an_answer_that_the_provider_pauses_is_gone_on_with(upstream: Upst
     )
 
     def told(text: str, reason: str) -> list[bytes]:
-        events = [
+        events: list[dict[str, Any]] = [
             {"type": "message_start", "message": {"model": "m", "usage": {"input_tokens": 3, "output_tokens": 1}}},
             {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
             {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}},

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import psutil
+import psutil  # type: ignore[import-untyped]
 import pytest
 from playing import agent, prompt, rows, workspace
 from serving import GUARD, Server, Stream, serving, upstream_config

@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 import aiohttp
-import psutil
+import psutil  # type: ignore[import-untyped]
 from launching import launched
 from serving import GUARD, Stream
 from upstream import Upstream, answer, calls

@@ -133,4 +133,4 @@ async def test_the_page_keeps_the_token_in_a_cookie(upstream: Upstream, tmp_path
 async def test_an_error_tells_no_internals(server: Server) -> None:
     await server.services.db.close()
     answer = await server.call("GET", "/api/sessions", 500)
-    assert answer == {"error": "The server met an error of its own. The log has the details.", "status": 500}
+    assert answer == {"error": "The database could not be read or written. The log has the reason.", "status": 500}
