@@ -34,7 +34,10 @@ class ChatBody(Struct, frozen=True, kw_only=True):
 
     session: Annotated[str, Meta(description="Id of the session, from POST /api/session")]
     message: Annotated[
-        str, Meta(description="The user's text; without spaces at its ends it has 1 to 50,000 characters, or none when files come with it")
+        str,
+        Meta(
+            description="The user's text, 1 to 50,000 characters without spaces at its ends; none is needed with files"
+        ),
     ] = ""
     mode: Annotated[
         Literal["chat", "agent"] | None, Meta(description="`agent` may call tools; absent: the session's")
