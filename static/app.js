@@ -17,6 +17,7 @@ import { startMissing } from "./views/missing.js";
 import { startModes } from "./views/modes.js";
 import { openPicker, startPicker } from "./views/picker.js";
 import { startSearch } from "./views/search.js";
+import { startSeen } from "./views/seen.js";
 import { startSessions } from "./views/sessions.js";
 import { startStatus } from "./views/status.js";
 import { followAnswer, startTranscript } from "./views/transcript.js";
@@ -69,6 +70,7 @@ startPicker(openEndpoints);
 startMissing(openEndpoints);
 startEndpoints();
 startModes();
+startSeen();
 startControl({ endpoints: openEndpoints, models: openPicker, chats: showChats });
 
 addEventListener("hashchange", openAddress);

@@ -1,6 +1,6 @@
 /** Every call to the server, as plain functions. A refusal is an ApiError whose message can be shown as it is. */
 
-/** @import { Endpoint, FoundServer, HistoryPage, Install, Mode, ModelItem, Route, SearchHit, Session, StreamStatus, Upload } from "./types.js" */
+/** @import { Endpoint, FoundServer, HistoryPage, Install, Mode, ModelItem, Route, SearchHit, SeenContext, Session, StreamStatus, Upload } from "./types.js" */
 
 /** A call that did not succeed. `status` is the HTTP status, or 0 when the server was not reached. */
 export class ApiError extends Error {
@@ -96,6 +96,9 @@ export const exportAddress = (id, format) => `${session(id)}/export?fmt=${format
 /** @type {(id: string, limit: number, before?: string | null) => Promise<HistoryPage>} */
 export const history = (id, limit, before = null) =>
   call("GET", `/api/history/${encodeURIComponent(id)}?limit=${limit}${before ? `&before=${encodeURIComponent(before)}` : ""}`);
+
+/** @type {(id: string) => Promise<SeenContext>} */
+export const context = (id) => call("GET", `${session(id)}/context`);
 
 /** @type {(id: string, messages: string[]) => Promise<unknown>} */
 export const deleteMessages = (id, messages) => call("POST", `${session(id)}/delete-messages`, { msg_ids: messages });

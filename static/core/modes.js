@@ -1,4 +1,4 @@
-/** How the open chat works: chat or agent, plans first or not, and in which folder. */
+/** How the open chat works: chat or agent, plans first or not, searches the web or not, and in which folder. */
 
 /** @import { Mode } from "./types.js" */
 
@@ -7,6 +7,7 @@ import { currentSession, set, state, tell } from "./state.js";
 import { tellTabs } from "./tabs.js";
 
 const PLAN = "odysseus.plan-mode.";
+const WEB = "odysseus.web-search.";
 const MODE = "odysseus.mode";
 
 /** Storage that is full or forbidden only costs the keeping, so what is set here stands beside it. @type {Map<string, string>} */
@@ -97,8 +98,19 @@ export function setPlanMode(on) {
   tell("chat");
 }
 
+/** Whether the web is searched for the open chat's messages. */
+export const isWebOn = () => read(WEB + (state.chat.session ?? "new")) === "on";
+
+/** @param {boolean} on */
+export function setWeb(on) {
+  keep(WEB + (state.chat.session ?? "new"), on ? "on" : "");
+  tell("chat");
+}
+
 /** The new chat has become a session. @param {string} session */
-export function movePlanMode(session) {
-  keep(PLAN + session, read(`${PLAN}new`));
-  keep(`${PLAN}new`, "");
+export function moveSwitches(session) {
+  for (const name of [PLAN, WEB]) {
+    keep(name + session, read(`${name}new`));
+    keep(`${name}new`, "");
+  }
 }

@@ -9,7 +9,7 @@ import { forgetDraft, keepDraft } from "./drafts.js";
 import { newGiven } from "./given.js";
 import { newMessage } from "./history.js";
 import { isModelMissing, currentRoute } from "./models.js";
-import { currentMode, isPlanMode, movePlanMode, setPlanMode } from "./modes.js";
+import { currentMode, isPlanMode, isWebOn, moveSwitches, setPlanMode } from "./modes.js";
 import { follow } from "./running.js";
 import { refreshSessions } from "./sessions.js";
 import { currentSession, isLive, set, state, tell } from "./state.js";
@@ -100,6 +100,7 @@ function fieldsOf(text, files, approvedPlan) {
     selected_model: route?.model,
     selected_endpoint_id: route?.endpoint_id,
     ...(mode === "agent" && { plan_mode: !approvedPlan && isPlanMode() }),
+    ...(isWebOn() && { use_web: true }),
     ...(files.length && { attachments: files.map(({ id }) => id) }),
     ...(approvedPlan && { approved_plan: approvedPlan }),
   };
@@ -144,7 +145,7 @@ export async function createSession(chat, draft) {
   chat.session = id;
   keepDraft(null, "");
   keepDraft(id, draft);
-  movePlanMode(id);
+  moveSwitches(id);
   moveFiles(id);
   if (isOpen(chat)) history.replaceState(null, "", `#${encodeURIComponent(id)}`);
   await refreshSessions();

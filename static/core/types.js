@@ -55,6 +55,25 @@
  * @property {PassageSource[]} passages
  * @property {MemorySource[]} memories
  *
+ * @typedef {object} SeenMessage  A message as the model is told it. Texts are cut; `chars` is how long they are.
+ * @property {string} role
+ * @property {string} text
+ * @property {number} chars
+ * @property {number} images
+ * @property {string[]} calls
+ * @property {{ title: string, text: string, chars: number }[]} given
+ *
+ * @typedef {object} SeenContext  What the next request of a session would hold, in tokens.
+ * @property {string} model
+ * @property {number} context_length
+ * @property {number} answer_room
+ * @property {number} used
+ * @property {boolean} estimated
+ * @property {Record<string, number>} sources
+ * @property {number} left_out
+ * @property {{ text: string } | null} summary
+ * @property {SeenMessage[]} messages
+ *
  * @typedef {object} Attachment  A file that waits in the composer.
  * @property {string} key
  * @property {string} name

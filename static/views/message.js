@@ -16,6 +16,7 @@ import { createDoings } from "./doings.js";
 import { createFiles } from "./files.js";
 import { createFoot } from "./foot.js";
 import { createReasoning } from "./reasoning.js";
+import { createSources } from "./sources.js";
 
 /**
  * @param {Message} message
@@ -103,8 +104,9 @@ function createAnswer(message, deeds, onToggle) {
   const waiting = h("div", { class: "waiting", "aria-hidden": "true" }, h("i"), h("i"), h("i"));
   const ending = createOutcome();
   const undo = createUndo();
+  const sources = createSources(onToggle);
   const foot = createFoot("answer", () => content, (deed) => (deed === "undo" ? takeBack() : deeds[deed](message)));
-  const body = [label, fallback, doings.decision, reasoning.node, blocks.node, waiting, doings.cards, ending.node, undo.node, foot.node];
+  const body = [label, fallback, doings.decision, reasoning.node, blocks.node, waiting, sources.node, doings.cards, ending.node, undo.node, foot.node];
   const node = h("article", { class: "message answer", "aria-label": "Answer" }, ...body);
 
   async function takeBack() {
@@ -125,6 +127,7 @@ function createAnswer(message, deeds, onToggle) {
     if (live) blocks.draw(live.blocks);
     else if (message.html !== null && message.html !== stored) blocks.showStored((stored = message.html));
     doings.draw();
+    sources.draw(message.given);
     waiting.hidden = !live || !isWaiting(live);
     foot.node.hidden = running;
     if (running) return ending.draw({ text: "", tone: "quiet" });

@@ -1,7 +1,7 @@
-/** The composer's switch between chat and agent, and in agent mode whether it plans first and the folder it works in. */
+/** The composer's switches: the web, chat or agent, and in agent mode whether it plans first and the folder it works in. */
 
 import { byId, setText } from "../core/dom.js";
-import { currentMode, currentWorkspace, isPlanMode, setMode, setPlanMode, setWorkspace } from "../core/modes.js";
+import { currentMode, currentWorkspace, isPlanMode, isWebOn, setMode, setPlanMode, setWeb, setWorkspace } from "../core/modes.js";
 import { createPanel } from "../core/panel.js";
 import { createSession } from "../core/sending.js";
 import { ApiError } from "../core/api.js";
@@ -10,6 +10,7 @@ import { state, watch } from "../core/state.js";
 const group = byId("mode", HTMLElement);
 const agent = byId("agent", HTMLElement);
 const plan = byId("plan-mode", HTMLButtonElement);
+const web = byId("use-web", HTMLButtonElement);
 const button = byId("workspace-button", HTMLButtonElement);
 const name = byId("workspace-name", HTMLElement);
 const path = byId("workspace-path", HTMLInputElement);
@@ -24,6 +25,7 @@ function draw() {
   for (const choice of group.querySelectorAll("button")) choice.setAttribute("aria-pressed", String(choice.dataset.mode === mode));
   agent.hidden = mode !== "agent";
   plan.setAttribute("aria-pressed", String(isPlanMode()));
+  web.setAttribute("aria-pressed", String(isWebOn()));
   const folder = currentWorkspace();
   setText(name, folder ? nameOf(folder) : "Own folder");
   button.title = folder || "A folder of this chat's own";
@@ -66,6 +68,7 @@ export function startModes() {
     if (mode && mode !== currentMode()) void setMode(mode === "agent" ? "agent" : "chat");
   });
   plan.addEventListener("click", () => setPlanMode(!isPlanMode()));
+  web.addEventListener("click", () => setWeb(!isWebOn()));
   use.addEventListener("click", () => void choose(path.value.trim()));
   clear.addEventListener("click", () => void choose(""));
   path.addEventListener("keydown", (event) => {

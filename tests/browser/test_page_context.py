@@ -5,14 +5,20 @@ from __future__ import annotations
 import asyncio
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+import pytest_asyncio
+from aiohttp import web
 from PIL import Image
-from playwright.async_api import Locator, Route, expect
+from playwright.async_api import Browser, Locator, Route, expect
+from sites import Site, serve_site
+from upstream import Upstream
 
-from browser.bench import Seat, Tab
+from browser.bench import Program, Seat, Tab, config_for, seated
+from browser.test_page_looks import SMALL, fits
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -29,6 +35,34 @@ TRANSFER = """([kind, files]) => {
     }
 }"""
 LOADED = "[...document.querySelectorAll('.sent img')].every((image) => image.complete && image.naturalWidth > 0)"
+
+
+RECORD = {"status": "completed", "message_id": "answer", "user_message_id": "question"}
+PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def site() -> AsyncIterator[Site]:
+    """A searcher that finds one page, and that page."""
+    async with serve_site() as running:
+        row = {"title": "Ferries", "url": f"{running.origin}/ferries", "content": "They leave at nine."}
+
+        async def play(request: web.Request) -> web.StreamResponse:
+            return web.Response(text=json.dumps({"results": [row]}), content_type="application/json")
+
+        running.play("/search", play)
+        running.page("/ferries", "The ferries leave at nine.", "text/plain; charset=utf-8")
+        yield running
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def program(upstream: Upstream, site: Site, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Program]:
+    """`server.py` that searches the web at the site."""
+    extra = f'[web]\nsearxng_url = "{site.origin}"\nallow_hosts = ["{site.exempt}"]\n'
+    running = Program(tmp_path_factory.mktemp("program"), config_for(upstream, extra=extra))
+    await running.start()
+    yield running
+    await running.stop()
 
 
 def _png() -> bytes:
@@ -164,3 +198,132 @@ async def test_files_wait_in_their_own_chat_and_come_back_with_a_question(seat: 
     await expect(_sent(tab)).to_have_count(1)
     await tab.is_done()
     assert "my words" in json.dumps(seat.upstream.requests[-1].json["messages"])
+
+
+def _sources(tab: Tab) -> Locator:
+    return tab.answers.last.locator("details.sources")
+
+
+async def _know(tab: Tab, folder: Path) -> None:
+    """Keep a memory, and a file in the library."""
+    note = folder / "quay.md"
+    note.write_text("# The quay\n\nThe ferries to Ithaca leave from the northern quay.\n")
+    kept = await tab.page.request.post(tab.seat.url + "api/memories", data={"text": "I live in Ithaca", "pinned": True})
+    added = await tab.page.request.post(tab.seat.url + "api/library", data={"path": str(note)})
+    assert kept.ok
+    assert added.ok
+    await tab.until("fetch('/api/library').then((r) => r.json()).then(({ items }) => items[0].state === 'ready')")
+
+
+async def _play(tab: Tab, *frames: dict[str, Any]) -> None:
+    """Have the page be told these frames as the answer to its next message."""
+
+    async def fulfil(route: Route) -> None:
+        told = [*frames, {"type": "chat_terminal", "data": RECORD}]
+        lines = [f"id: {number}\ndata: {json.dumps(frame)}\n\n" for number, frame in enumerate(told, 1)]
+        head = {"Content-Type": "text/event-stream", "X-Odysseus-Run-Id": "f" * 32}
+        await route.fulfill(status=200, headers=head, body="".join(lines) + "data: [DONE]\n\n")
+
+    await tab.page.route("**/api/chat_stream*", fulfil)
+    await tab.send("Go.")
+    await expect(tab.answers).to_have_count(1)
+    await tab.is_done()
+
+
+async def test_the_sources_of_an_answer_are_told_live_and_after_a_reload(
+    seat: Seat, site: Site, tmp_path: Path
+) -> None:
+    tab = await seat.tab()
+    await _know(tab, tmp_path)
+    await tab.ask("From which quay do the ferries to Ithaca leave?")
+    searches = len(site.requests)
+    await expect(_sources(tab).locator("summary")).to_have_text("Sources (2)")
+    await tab.page.get_by_role("button", name="Search the web").click()
+    await tab.ask("From which quay do the ferries to Ithaca leave, and when?")
+    assert len(site.requests) > searches
+    for _ in range(2):
+        await expect(_sources(tab).locator("summary")).to_have_text("Sources (3)")
+        await expect(_sources(tab).locator("li").first).to_be_hidden()
+        await _sources(tab).locator("summary").press("Enter")
+        entries = _sources(tab).locator("li")
+        link = entries.nth(0).get_by_role("link", name="Ferries")
+        await expect(link).to_have_attribute("href", f"{site.origin}/ferries")
+        await expect(link).to_have_attribute("target", "_blank")
+        await expect(link).to_have_attribute("rel", "noopener noreferrer")
+        await expect(entries.nth(0)).to_contain_text("They leave at nine.")
+        await expect(entries.nth(1)).to_contain_text("quay.md")
+        await expect(entries.nth(1)).to_contain_text("northern quay")
+        await expect(entries.nth(2)).to_contain_text("I live in Ithaca")
+        said = await entries.all_inner_texts()
+        await tab.page.reload()
+    await expect(tab.page.get_by_role("button", name="Search the web")).to_have_attribute("aria-pressed", "true")
+    await _sources(tab).locator("summary").click()
+    await expect(_sources(tab).locator("li")).to_have_text(said, use_inner_text=True)
+
+
+async def test_a_source_that_is_no_web_page_cannot_be_opened(seat: Seat) -> None:
+    tab = await seat.tab()
+    rows = [{"url": url, "title": MARKUP} for url in ("javascript:alert(1)", "data:text/html,x", "/api/health", 7)]
+    await _play(tab, {"type": "web_sources", "data": rows}, {"type": "block", "index": 0, "open": False, "html": "x"})
+    await _sources(tab).locator("summary").click()
+    await expect(_sources(tab).locator("li")).to_have_count(4)
+    await expect(_sources(tab).locator("bdi")).to_have_text([MARKUP] * 4)
+    await expect(_sources(tab).locator("a, img")).to_have_count(0)
+
+
+async def test_what_was_left_out_is_told_in_one_line_each(seat: Seat) -> None:
+    tab = await seat.tab()
+    trimmed = {"context_length": 4096, "messages_before": 12, "messages_after": 7}
+    await _play(
+        tab,
+        {"type": "compacted", "context_length": 4096, "messages_compacted": 8},
+        {"type": "context_trimmed", "data": {**trimmed, "tokens_before": 5000, "tokens_after": 3000}},
+        {"type": "block", "index": 0, "open": False, "html": "<p>Hello.</p>"},
+    )
+    lines = await tab.answers.last.locator(".remark").all_inner_texts()
+    assert len(lines) == 2
+    assert "summarised for the model, to fit its window of 4,096 tokens" in lines[0]
+    assert lines[1].startswith("The 5 oldest messages were left out")
+
+
+async def test_what_the_model_sees_can_be_looked_at(seat: Seat) -> None:
+    tab = await seat.tab()
+    opener = tab.page.get_by_role("button", name="What the model sees")
+    await expect(opener).to_be_hidden()
+    await _attach(tab, ("notes.txt", b"The harbour is closed on Mondays."))
+    await _read(tab, 1)
+    await tab.ask("When is it closed?")
+    await opener.press("Enter")
+    dialog = tab.page.get_by_role("dialog", name="What the model sees")
+    await expect(dialog.get_by_role("row", name="Files, passages, pages, memories")).to_be_visible()
+    await expect(dialog.get_by_role("progressbar", name="How full the window is")).to_be_visible()
+    question = dialog.locator(".seen-message").nth(1)
+    await question.locator("summary").press("Enter")
+    await expect(question).to_contain_text("The harbour is closed on Mondays.")
+    await tab.page.keyboard.press("Escape")
+    await expect(dialog).to_be_hidden()
+    await expect(opener).to_be_focused()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("phone", [False, True])
+async def test_files_sources_and_the_dialog_fit_their_window(
+    browser: Browser, program: Program, upstream: Upstream, phone: bool, scheme: Literal["light", "dark"]
+) -> None:
+    async with seated(browser, program.url, upstream, color_scheme=scheme, **(PHONE if phone else {})) as seat:
+        tab = await seat.tab()
+        await _attach(tab, ("long" * 40 + ".txt", b"words " * 900), ("red.png", _png()), ("x.bin", bytes(range(256))))
+        await _read(tab, 3)
+        await fits(tab)
+        await tab.page.get_by_role("button", name="Search the web").click()
+        await tab.ask("From which quay do the ferries to Ithaca leave?")
+        await _sources(tab).locator("summary").click()
+        await fits(tab)
+        if phone:
+            await tab.page.get_by_role("button", name="Agent").tap()
+            await fits(tab)
+            assert await tab.js(SMALL) == []
+            await expect(tab.page.locator("#picker-button")).to_be_in_viewport(ratio=1)
+        await tab.page.get_by_role("button", name="What the model sees").click()
+        await expect(tab.page.locator("#seen .tokens")).to_be_visible()
+        await fits(tab)
