@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import io
 import logging
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
@@ -33,6 +34,7 @@ GRACE_SECONDS = 5.0
 # After the sentinel, how long the connection may take to come free for the next request.
 DRAIN_SECONDS = 0.5
 ERROR_BODY_BYTES = 65_536
+WHOLE_BYTES = 1 << 20
 ERROR_BODY_SECONDS = 5.0
 _log = logging.getLogger(__name__)
 _BLANK = b" \t\r\n\xef\xbb\xbf"
@@ -82,6 +84,11 @@ KeyHeaders = Callable[[str], Mapping[str, str]]
 def bearer(key: str) -> Mapping[str, str]:
     """The usual way to show a key."""
     return {"Authorization": f"Bearer {key}"} if key else {}
+
+
+def _payload(body: bytes | None) -> bytes | io.BytesIO | None:
+    """A large body is sent piece by piece, so that it does not hold up the event loop."""
+    return io.BytesIO(body) if body and len(body) > WHOLE_BYTES else body
 
 
 class HttpEndpoint:
@@ -173,11 +180,13 @@ class HttpEndpoint:
         """Send; once more when the connection was an old one that the server had closed before this request."""
         sent = SimpleNamespace(reused=False)
         try:
-            return await self._client().request(method, url, data=body, allow_redirects=False, trace_request_ctx=sent)
+            return await self._client().request(
+                method, url, data=_payload(body), allow_redirects=False, trace_request_ctx=sent
+            )
         except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
             if not sent.reused:
                 raise
-            return await self._client().request(method, url, data=body, allow_redirects=False)
+            return await self._client().request(method, url, data=_payload(body), allow_redirects=False)
 
     def _client(self) -> aiohttp.ClientSession:
         """The session, made at the first request, when there is an event loop."""

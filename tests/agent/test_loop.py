@@ -278,3 +278,14 @@ async def test_a_name_that_the_model_made_up_does_not_end_the_chat(
     await agent(server, await server.session())
     sent = prompt(upstream, 1)[1]["tool_calls"][0]["function"]["name"]
     assert re.fullmatch(r"[A-Za-z0-9_-]{1,64}", sent)
+
+
+async def test_a_request_of_megabytes_arrives_whole(upstream: Upstream, tmp_path: Any) -> None:
+    async with serving(upstream_config(upstream.base_url, window=10_000_000), tmp_path) as server:
+        session = await server.session()
+        for _ in range(40):
+            upstream.reply(answer("word " * 10_000, pieces=1))
+            await (await server.send(session, "text " * 9_000)).rest()
+        sent = upstream.requests[-1]
+        assert int(sent.headers["Content-Length"]) > 2_000_000
+        assert len(sent.json["messages"]) == 80
