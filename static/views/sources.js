@@ -52,7 +52,8 @@ function entriesOf({ web, passages, memories }) {
 export function createSources(onToggle) {
   const title = h("span");
   const list = h("ol", { class: "source-list" });
-  const node = h("details", { class: "reasoning sources", hidden: true }, h("summary", { onclick: onToggle }, title), list);
+  const details = h("details", { class: "reasoning sources" }, h("summary", { onclick: onToggle }, title), list);
+  const node = h("div", { hidden: true });
   let drawn = "";
   return {
     node,
@@ -65,6 +66,7 @@ export function createSources(onToggle) {
       if (now === drawn) return;
       drawn = now;
       setText(title, `Sources (${number})`);
+      if (!details.parentElement) node.append(details);
       list.replaceChildren(...entriesOf(given));
     },
   };
