@@ -76,10 +76,17 @@ function parameterList(parameters) {
   return rows.length ? [h("h3", {}, "Parameters"), h("dl", {}, ...rows)] : [];
 }
 
+/**
+ * What a body holds: as JSON where it may be sent so, else in its first form.
+ *
+ * @param {Json} body
+ */
+const contentOf = (body) => body.content["application/json"] ?? Object.values(body.content)[0];
+
 /** @param {Json} body */
 function bodyOf(body) {
   const media = Object.keys(body.content);
-  const { schema } = body.content["application/json"];
+  const { schema } = contentOf(body);
   return [h("h3", {}, "Body"), h("p", { class: "quiet" }, ...typeOf(schema), ` as ${media.join(", ")}`), fields(follow(schema))];
 }
 
@@ -97,7 +104,7 @@ function answerList(answers) {
 
 /** @param {Json} body */
 function exampleBody(body) {
-  const { schema, example } = body.content["application/json"];
+  const { schema, example } = contentOf(body);
   if (example) return example;
   const { properties, required = [] } = follow(schema);
   return Object.fromEntries(required.map((/** @type {string} */ name) => [name, properties[name].type === "array" ? ["…"] : "…"]));
