@@ -272,7 +272,7 @@ async def test_an_edit_shows_its_lines_before_and_after_and_is_undone(seat: Seat
     assert file.read_text() == "one\ntwo\n"
     await expect(_button(tab, "Undo changes")).to_have_count(0)
     await tab.page.reload()
-    await expect(_rows(tab)).to_have_count(1)
+    await expect(_rows(tab)).to_have_count(2)  # what waited, and what was done
     await expect(_button(tab, "Undo changes")).to_have_count(0)
 
 
