@@ -29,6 +29,7 @@ id = "up"
 kind = "openai"
 label = "Model"
 base_url = "http://127.0.0.1:{port}/v1"
+context_length = 1000000
 """
 
 
