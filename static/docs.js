@@ -120,7 +120,8 @@ function curl(path, method, operation) {
   if ("text/event-stream" in (operation.responses[200]?.content ?? {})) parts.push("-N");
   if (method !== "get" && !(method === "post" && operation.requestBody)) parts.push(`-X ${method.toUpperCase()}`);
   parts.push(`'${location.origin}${path}'`);
-  if (operation.requestBody) parts.push(`--json '${JSON.stringify(exampleBody(operation.requestBody))}'`);
+  const { requestBody: body } = operation;
+  if (body) parts.push("application/json" in body.content ? `--json '${JSON.stringify(exampleBody(body))}'` : "-F 'files=@notes.txt'");
   return parts.join(" ");
 }
 
