@@ -25,6 +25,7 @@ LAYERS: Mapping[str, int] = {
     "events": 0,
     "clock": 0,
     "text": 0,
+    "choosing": 0,
     "worker": 0,
     "config": 1,
     "extract": 2,
