@@ -78,16 +78,6 @@ def _ended(event: ToolEnded) -> Mapping[str, Any]:
     }
 
 
-def _image(event: ImageMade) -> Mapping[str, Any]:
-    return {
-        "url": event.url,
-        "image_id": event.image_id,
-        "image_prompt": event.prompt,
-        "image_model": event.model,
-        "image_size": event.size,
-    }
-
-
 def _broken(event: LoopBroken) -> Mapping[str, Any]:
     return {"reason": event.reason, "message": event.message, "round": event.round, "detail": event.detail}
 
@@ -102,7 +92,7 @@ _FRAMES = cast(
         ToolEnded: ("tool_output", _ended),
         UserAsked: ("ask_user", _slots),
         ApprovalResolved: ("tool_approval_resolved", _slots),
-        ImageMade: ("generated_image", _image),
+        ImageMade: ("generated_image", _slots),
         UiControlled: ("ui_control", _slots),
         PlanUpdated: ("plan_update", lambda event: {"data": {"plan": event.plan}}),
         WorkspaceRejected: ("workspace_rejected", lambda event: {"data": _slots(event)}),

@@ -13,9 +13,9 @@ class ImageMade:
 
     url: str
     image_id: str
-    prompt: str
-    model: str
-    size: str
+    image_prompt: str
+    image_model: str
+    image_size: str
 
 
 @dataclass(frozen=True, slots=True)

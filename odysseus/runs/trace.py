@@ -105,23 +105,13 @@ def _data(event: Any) -> dict[str, Any]:
     return {"value": list(event.data)}
 
 
-def _image(event: ImageMade) -> dict[str, Any]:
-    return {
-        "url": event.url,
-        "image_id": event.image_id,
-        "image_prompt": event.prompt,
-        "image_model": event.model,
-        "image_size": event.size,
-    }
-
-
 _STEPS = cast(
     Mapping[type[Event], tuple[str, Callable[[Event], dict[str, Any]]]],
     {
         ToolStarted: ("start", _fields),
         ToolEnded: ("end", _end),
         Noted: ("note", _fields),
-        ImageMade: ("image", _image),
+        ImageMade: ("image", _fields),
         UserAsked: ("ask_user", lambda event: {"value": event.data}),
         PlanUpdated: ("plan", lambda event: {"value": event.plan}),
         QuestionGiven: ("given", lambda event: {"value": {"given": event.text, "given_outside": event.outside}}),

@@ -100,7 +100,7 @@ async def test_the_usual_size_is_left_to_the_endpoint(studio: Studio) -> None:
     assert "size" not in studio.upstream.requests[0].json
     (made,) = result.after
     assert isinstance(made, ImageMade)
-    assert (made.size, (await studio.uploads.get(made.image_id)).name) == ("", "a-cat.jpg")
+    assert (made.image_size, (await studio.uploads.get(made.image_id)).name) == ("", "a-cat.jpg")
 
 
 def made(data: bytes, mime: str = "image/png") -> MakeImage:
