@@ -222,7 +222,7 @@ class CallRunner:
         self, call: ToolCall, command: str, result: ToolResult, elapsed: float, round_: int, *, outside: bool
     ) -> Answered:
         """The row's end, and the answer to the model, as one."""
-        said = as_outside(result.output, call.id) if outside else result.output
+        said = as_outside(result.output) if outside else result.output
         message = ChatMessage("tool", said or "(no output)", tool_call_id=call.id)
         ended = ToolEnded(
             call.id, call.name, command, result.output, result.exit_code, round_, round(elapsed, 3), result.extras
