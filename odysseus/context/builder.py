@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
@@ -17,13 +17,10 @@ class UserClock:
     name: str = ""
 
 
-def build_prompt(
-    system: str, history: Sequence[ChatMessage], clock: UserClock | None, now: float
-) -> tuple[ChatMessage, ...]:
-    """System text first, then the history with empty answers left out and texts of one role in a row joined."""
-    text = system_text(system, clock, now)
+def prompt_of(system: str, history: Iterable[ChatMessage]) -> tuple[ChatMessage, ...]:
+    """System text first, if there is one, then the history with empty answers left out and texts of one role joined."""
     turns = in_turn(history)
-    return (ChatMessage("system", text), *turns) if text else turns
+    return (ChatMessage("system", system), *turns) if system.strip() else turns
 
 
 def system_text(system: str, clock: UserClock | None, now: float) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import orjson
 
 from odysseus.context.budget import MESSAGE_OVERHEAD, Room
-from odysseus.context.builder import in_turn
+from odysseus.context.builder import prompt_of
 from odysseus.context.counting import Counter, Counts
 from odysseus.context.trimming import Part, Trimmer, message_texts
 from odysseus.context.turns import Prompt, summary_text, with_given
@@ -187,8 +187,7 @@ class Window:
         messages = trimmer.told()
         if self._prompt.summary:
             messages = _with_summary(messages, summary_text(self._prompt.summary))
-        system = [ChatMessage("system", self._prompt.system)] if self._prompt.system.strip() else []
-        return (*system, *in_turn(messages))
+        return prompt_of(self._prompt.system, messages)
 
     def _trimmed(self, trimmer: Trimmer, after: int) -> ContextTrimmed:
         fixed = self._fixed()

@@ -8,10 +8,17 @@ from typing import Any
 
 import pytest
 
-from odysseus.context.builder import UserClock, build_prompt
+from odysseus.context.builder import UserClock, prompt_of, system_text
 from odysseus.providers.base import ChatMessage
 
 NOON = 1_767_268_800.0  # 2026-01-01 12:00 UTC
+
+
+def build_prompt(
+    system: str, history: list[ChatMessage], clock: UserClock | None, now: float
+) -> tuple[ChatMessage, ...]:
+    """The whole prompt of a chat that fits its window."""
+    return prompt_of(system_text(system, clock, now), history)
 
 
 def said(*pairs: tuple[Any, str]) -> list[ChatMessage]:
