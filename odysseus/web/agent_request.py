@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from aiohttp import BodyPartReader, web
-from aiohttp.http_exceptions import HttpProcessingError
 from msgspec import Meta, Struct
 from ulid import ULID
 
@@ -22,11 +21,11 @@ from odysseus.config import AgentProfile
 from odysseus.errors import BadRequest, TooLarge, UnsupportedMedia
 from odysseus.text import clean_text
 from odysseus.web.body import convert, read_json
+from odysseus.web.form_parts import form_errors, form_parts, is_file, read_field, save_part
 
 MESSAGE_LIMIT = 10_000
 MOST_FILES = 10
 FIELD_BYTES = 1_000_000
-CHUNK = 1 << 18
 OFFICE = "application/vnd.openxmlformats-officedocument."
 FILE_TYPES = frozenset(
     {
@@ -172,23 +171,14 @@ class _Parts:
         self._files: list[SentFile] = []
 
     async def read(self, request: web.Request) -> tuple[Mapping[str, Any], list[SentFile]]:
-        try:
-            reader = await request.multipart()
-            while (part := await reader.next()) is not None:
-                if not isinstance(part, BodyPartReader):
-                    raise BadRequest("The form holds a form, which is not read here.")
+        with form_errors():
+            async for part in form_parts(request):
                 await self._take(part)
-        except (ValueError, AssertionError, HttpProcessingError) as error:
-            raise BadRequest("The form cannot be read: check its encoding and its boundary.") from error
         return self._fields, self._files
 
     async def _take(self, part: BodyPartReader) -> None:
-        if part.filename is None and part.name != "files":
-            data = bytearray()
-            while chunk := await part.read_chunk(CHUNK):
-                data += chunk
-                if len(data) > FIELD_BYTES:
-                    raise TooLarge(f"Field {clean_text(part.name or '')!r} is larger than a million bytes.")
+        if not is_file(part):
+            data = await read_field(part, FIELD_BYTES)
             if data:
                 self._fields[clean_text(part.name or "")] = clean_text(data.decode("utf-8", "surrogateescape"))
             return
@@ -202,13 +192,15 @@ class _Parts:
         self._files.append(SentFile(path, mime, clean_text(part.filename or "") or f"file {number}"))
 
     async def _save(self, part: BodyPartReader, path: Path, number: int) -> None:
-        size = 0
         file = await asyncio.to_thread(path.open, "wb")
+
+        async def write(data: bytes) -> None:
+            await asyncio.to_thread(file.write, data)
+
+        def check(size: int) -> None:
+            _check_size(size, self._total + size, self._profile, number)
+
         try:
-            while chunk := await part.read_chunk(CHUNK):
-                size += len(chunk)
-                _check_size(size, self._total + size, self._profile, number)
-                await asyncio.to_thread(file.write, chunk)
+            self._total += await save_part(part, write, check)
         finally:
             await asyncio.to_thread(file.close)
-        self._total += size

@@ -6,15 +6,14 @@ import re
 import unicodedata
 from contextlib import AsyncExitStack
 
-from aiohttp import BodyPartReader, web
-from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp import web
 
 from odysseus.config import UploadsConfig
 from odysseus.errors import BadRequest, TooLarge, UnsupportedMedia
-from odysseus.store.uploads import NAME_LIMIT, Incoming, Sent, UploadStore
+from odysseus.store.uploads import NAME_LIMIT, Sent, UploadStore
 from odysseus.text import clean_text
+from odysseus.web.form_parts import form_errors, form_parts, is_file, read_field, save_part
 
-CHUNK = 1 << 18
 FIELD_BYTES = 65_536
 """Most bytes of a part that is no file, and of all around the files."""
 ENDING_LIMIT = 20
@@ -35,10 +34,8 @@ async def read_files(
         raise UnsupportedMedia("Send the files as multipart/form-data.")
     if (request.content_length or 0) > limits.max_files * (limits.max_file_bytes + FIELD_BYTES):
         raise _too_large(limits)
-    try:
+    with form_errors():
         sent = await _parts(request, uploads, limits, kept)
-    except (ValueError, AssertionError, HttpProcessingError, web.RequestPayloadError) as error:
-        raise BadRequest("The form cannot be read: check its encoding and its boundary.") from error
     if not sent:
         raise BadRequest(_NO_FILES)
     return sent
@@ -58,34 +55,21 @@ def clean_name(text: str) -> str:
 
 async def _parts(request: web.Request, uploads: UploadStore, limits: UploadsConfig, kept: AsyncExitStack) -> list[Sent]:
     sent: list[Sent] = []
-    reader = await request.multipart()
-    while (part := await reader.next()) is not None:
-        if not isinstance(part, BodyPartReader):
-            raise BadRequest("The form holds a form, which is not read here.")
-        if part.filename is None and part.name != "files":
-            await _pass_over(part)
+    async for part in form_parts(request):
+        if not is_file(part):
+            await read_field(part, FIELD_BYTES)
             continue
         if len(sent) == limits.max_files:
             raise BadRequest(f"Field 'files': at most {limits.max_files} files are taken at once.")
         file = await kept.enter_async_context(uploads.incoming())
-        await _save(part, file, limits)
+        await save_part(part, file.write, lambda size: _check_size(size, limits))
         sent.append(Sent(clean_name(part.filename or ""), "", file))
     return sent
 
 
-async def _save(part: BodyPartReader, file: Incoming, limits: UploadsConfig) -> None:
-    while chunk := await part.read_chunk(CHUNK):
-        if file.size + len(chunk) > limits.max_file_bytes:
-            raise _too_large(limits)
-        await file.write(chunk)
-
-
-async def _pass_over(part: BodyPartReader) -> None:
-    size = 0
-    while chunk := await part.read_chunk(CHUNK):
-        size += len(chunk)
-        if size > FIELD_BYTES:
-            raise TooLarge(f"A field that is no file is larger than {FIELD_BYTES:,} bytes.")
+def _check_size(size: int, limits: UploadsConfig) -> None:
+    if size > limits.max_file_bytes:
+        raise _too_large(limits)
 
 
 def _too_large(limits: UploadsConfig) -> TooLarge:
