@@ -57,7 +57,10 @@ def _given(files: Sequence[ReadFile], pictures: Sequence[Image | None], sees: bo
         _part(file, text, room, picture, sees=sees)
         for file, text, room, picture in zip(files, texts, rooms, pictures, strict=True)
     ]
-    told = "\n\n".join(_told(number, part) for number, part in enumerate(parts, 1))
+    told = "\n\n".join(
+        file_text(number, part.file.upload.name, part.text, part.note, picture=part.picture is not None)
+        for number, part in enumerate(parts, 1)
+    )
     events = [FilesAttached([_row(part) for part in parts])] if parts else []
     return Given(told, events, tuple(part.picture for part in parts if part.picture))
 
@@ -94,17 +97,17 @@ def _part(file: ReadFile, text: str, room: int, picture: Image | None, *, sees: 
     return _Part(file, cut, picture, kind, join_notes(*notes))
 
 
-def _told(number: int, part: _Part) -> str:
-    """The file for the model. Its name is outside text too."""
-    name = f"Name: {part.file.upload.name}"
-    shown = "This is a picture; it is beside the message.\n" if part.picture else ""
-    if part.text:
-        note = f"Note: {part.note}\n" if part.note else ""
-        return as_data(f"File {number}", f"{name}\n{shown}{note}\n{part.text}")
-    if part.picture:
-        return as_data(f"File {number}", f"{name}\n{shown}")
-    why = part.note or "There is no text in it."
-    return as_data(f"File {number}", f"{name}\nYou have not got what is in this file. {why}")
+def file_text(number: int, name: str, text: str, note: str, *, picture: bool) -> str:
+    """A file for the model; `picture` says that it is shown. Its name is outside text too."""
+    named = f"Name: {name}"
+    shown = "This is a picture; it is beside the message.\n" if picture else ""
+    if text:
+        told = f"Note: {note}\n" if note else ""
+        return as_data(f"File {number}", f"{named}\n{shown}{told}\n{text}")
+    if picture:
+        return as_data(f"File {number}", f"{named}\n{shown}")
+    why = note or "There is no text in it."
+    return as_data(f"File {number}", f"{named}\nYou have not got what is in this file. {why}")
 
 
 def _row(part: _Part) -> dict[str, Any]:

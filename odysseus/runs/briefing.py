@@ -10,11 +10,11 @@ from typing import Any, cast
 
 from odysseus.context.budget import room_of
 from odysseus.context.compaction import Past, Writer
-from odysseus.context.given import Given
+from odysseus.context.given import Given, joined
 from odysseus.context.keeper import Keeper, Opened
 from odysseus.context.turns import Turn
 from odysseus.events import Event, QuestionGiven, TextDelta, UsageReport
-from odysseus.providers.base import ChatMessage, ChatRequest, Image, ToolSpec
+from odysseus.providers.base import ChatMessage, ChatRequest, ToolSpec
 from odysseus.providers.router import Route
 from odysseus.runs.sources import ContextWish, Sources
 from odysseus.store.uploads import Upload
@@ -29,7 +29,7 @@ class Question:
     system: str
     past: Past
     text: str = ""
-    images: tuple[Image, ...] = ()
+    given: Given = field(default_factory=Given)
     unstored: tuple[Turn, ...] = ()
     wish: ContextWish = field(default_factory=ContextWish)
     uploads: Sequence[Upload] = ()
@@ -84,13 +84,14 @@ class Briefing:
     async def _given(self, asked: Question) -> Given:
         if not asked.text and not asked.uploads:
             return Given()
-        return await self.sources.gather(asked.text, asked.wish, asked.uploads, sees=asked.route.first.vision)
+        sees = asked.route.first.vision
+        return joined([asked.given, await self.sources.gather(asked.text, asked.wish, asked.uploads, sees=sees)])
 
 
 def _new_turns(asked: Question, given: Given) -> Sequence[Turn]:
     if not (asked.text or asked.uploads):
         return asked.unstored
-    question = ChatMessage("user", asked.text, images=(*asked.images, *given.images))
+    question = ChatMessage("user", asked.text, images=given.images)
     return (*asked.unstored, Turn(question, given.text, from_outside=given.outside))
 
 

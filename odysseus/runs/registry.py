@@ -19,10 +19,11 @@ from odysseus.agent.loop import run_chat
 from odysseus.agent.request import Publish, estimated_usage
 from odysseus.clock import Clock, Timer
 from odysseus.context.builder import UserClock, system_text
+from odysseus.context.given import Given
 from odysseus.context.turns import Turn
 from odysseus.errors import ShuttingDown
 from odysseus.events import Mode, StopReason, UsageReport
-from odysseus.providers.base import ChatRequest, Finished, Image
+from odysseus.providers.base import ChatRequest, Finished
 from odysseus.providers.pricing import cost_of
 from odysseus.providers.router import Route
 from odysseus.runs.afterwards import Afterwards, Said
@@ -47,6 +48,7 @@ T = TypeVar("T")
 class Ask:
     """A turn that somebody wants. A `patient` one waits for the session's run in place of stopping it.
 
+    `given` is what its caller gives the model beside the words, `context` what is to be found for it here.
     `answer_id` is the id that the answer is stored under, where the caller has given it away already.
     """
 
@@ -60,7 +62,7 @@ class Ask:
     max_tokens: int | None = None
     detached: bool = True
     patient: bool = False
-    images: tuple[Image, ...] = ()
+    given: Given = field(default_factory=Given)
     answer_id: str = ""
     context: ContextWish = field(default_factory=ContextWish)
     agent: AgentWish = field(default_factory=AgentWish)
@@ -250,7 +252,7 @@ class RunRegistry:
             system_text(system, ask.user_clock, self._clock.wall()),
             await self._briefing.keeper.past(ask.session_id),
             "" if ask.agent.decision else ask.message,
-            ask.images,
+            ask.given,
             tuple(self._incognito.get(ask.session_id, ())) if ask.incognito else (),
             ask.context,
             temperature=ask.temperature,

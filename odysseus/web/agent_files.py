@@ -4,27 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from odysseus.context.attachments import READ, file_text
+from odysseus.context.files import SEEN
+from odysseus.context.given import Given
 from odysseus.errors import BadRequest
 from odysseus.extract.extract import extract
 from odysseus.extract.result import Extracted
 from odysseus.providers.base import Image
 from odysseus.web.agent_request import SentFile
 
-READABLE = frozenset({"text", "ocr"})
-SEEN = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
-
-@dataclass(frozen=True, slots=True)
-class ReadFiles:
-    """The texts to put before the message, and the pictures to put beside it."""
-
-    text: str = ""
-    images: tuple[Image, ...] = ()
-
-
-async def read_files(files: Sequence[SentFile], *, sees: bool) -> ReadFiles:
+async def read_files(files: Sequence[SentFile], *, sees: bool) -> Given:
     """Every file read, or none: raises BadRequest that names the one that cannot be. `sees`: the model takes images."""
     found = await asyncio.gather(*(extract(file.path, file.name, declared=file.mime) for file in files))
     texts: list[str] = []
@@ -32,18 +23,15 @@ async def read_files(files: Sequence[SentFile], *, sees: bool) -> ReadFiles:
     for number, (file, one) in enumerate(zip(files, found, strict=True), 1):
         picture = one.mime in SEEN and sees and one.kind != "failed"
         _check(number, file, one, picture=picture)
-        if one.text.strip():
-            texts.append(f"[File {number}: {file.name}]\n{one.text.strip()}\n[End of file {number}]")
-        elif picture:
-            texts.append(f"[File {number}: {file.name}, a picture that follows]")
+        texts.append(file_text(number, file.name, one.text.strip(), one.note, picture=picture))
         if picture:
             images.append(Image(one.mime, await asyncio.to_thread(file.path.read_bytes)))
-    return ReadFiles("\n\n".join(texts), tuple(images))
+    return Given("\n\n".join(texts), images=tuple(images))
 
 
 def _check(number: int, file: SentFile, found: Extracted, *, picture: bool) -> None:
     field = f"Field 'files[{number - 1}]': {file.name}"
     if found.mismatch:
         raise BadRequest(f"{field}: {found.note} Send it with the type that it has.")
-    if found.kind == "failed" or not (picture or found.kind in READABLE):
+    if found.kind == "failed" or not (picture or found.kind in READ):
         raise BadRequest(f"{field}: {found.note or 'There is no text in it that can be read.'}")

@@ -136,7 +136,7 @@ async def _ask(request: web.Request, call: AgentCall) -> Ask:
         route = await services_.router.route(profile.endpoint, profile.model)
     except BadRequest as error:
         raise ProviderError(error.message, status=503) from error
-    read = await read_files(call.files, sees=route.first.vision)
+    given = await read_files(call.files, sees=route.first.vision)
     seconds = profile.session_minutes * 60
     session_id = call.session_id
     if session_id is None or not await services_.agent_sessions.use(session_id, name, seconds):
@@ -144,13 +144,13 @@ async def _ask(request: web.Request, call: AgentCall) -> Ask:
         await services_.agent_sessions.create(session_id, name, seconds, profile.max_sessions)
     return Ask(
         session_id,
-        "\n\n".join(filter(None, [read.text, call.message])),
+        call.message,
         "agent" if profile.tools else "chat",
         route,
         system_prompt=profile.instructions,
         temperature=profile.temperature,
         max_tokens=profile.max_tokens or None,
-        images=read.images,
+        given=given,
         detached=False,
         patient=True,
         answer_id=str(ULID()),
