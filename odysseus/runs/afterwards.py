@@ -28,12 +28,12 @@ class Afterwards:
 
     def __init__(self, memories: MemoryStore, *, on: bool) -> None:
         self._memories = memories
-        self._on = on
+        self.on = on
         self._asides = Asides()
 
     def begin(self, route: Route, said: Said) -> None:
         """Ask in the background what of a turn is worth keeping."""
-        if self._on and said.question and said.answer:
+        if self.on and said.question and said.answer:
             self._asides.begin(route.first.endpoint_id, self._propose(route, said))
 
     async def make_way(self, route: Route) -> None:
