@@ -13,6 +13,7 @@ from typing import Any
 
 import aiohttp
 from aiohttp import web
+from upstream import Upstream
 
 from odysseus.app import Place, make_app
 from odysseus.clock import Clock
@@ -224,6 +225,15 @@ def upstream_config(base_url: str, *, window: Any = 0, **sections: Any) -> Confi
     lines.append(f'[[endpoints]]\nid = "up"\nkind = "openai"\nlabel = "Upstream"\nbase_url = "{base_url}"\n')
     lines.append(f"context_length = {window}\n")
     return config_of("\n".join(lines))
+
+
+def agent_config(upstream: Upstream, **agent: Any) -> Config:
+    """Settings with one named agent, `support`, on the scripted upstream."""
+    lines = "".join(f"{key} = {json.dumps(value)}\n" for key, value in agent.items())
+    return config_of(
+        f'[chat]\nendpoint = "up"\nmodel = "fake-model"\n[agents.support]\n{lines}'
+        f'[[endpoints]]\nid = "up"\nkind = "openai"\nbase_url = "{upstream.base_url}"\n'
+    )
 
 
 def config_of(toml: str) -> Config:

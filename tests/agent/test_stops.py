@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import psutil  # type: ignore[import-untyped]
 import pytest
+from leftovers import leftovers
 from playing import agent, prompt, rows, workspace
 from serving import GUARD, Server, Stream, serving, upstream_config
 from upstream import DONE, Hang, Pause, Upstream, answer, call_chunk, calls, chunk, finish, text_chunk
@@ -17,19 +17,9 @@ SLEEP = ("bash", {"command": "echo begun; sleep 300 & sleep 300"})
 ALLOW: dict[str, Any] = {"tools": {"bash": "allow"}}
 
 
-def busy_in(folder: Path) -> list[psutil.Process]:
-    """The processes that work in a folder."""
-    found = []
-    for process in psutil.process_iter(["cwd"]):
-        cwd = process.info["cwd"]
-        if cwd and Path(cwd).is_relative_to(folder):
-            found.append(process)
-    return found
-
-
 async def idle(folder: Path) -> None:
     async with asyncio.timeout(GUARD):
-        while busy_in(folder):
+        while leftovers(folder):
             await asyncio.sleep(0.01)
 
 
@@ -61,7 +51,7 @@ async def test_a_stop_leaves_nothing_and_the_next_message_works(
             assert await server.stop(session, stream.run_id)
         await stream.rest()
         assert (stream.record["status"], stream.record["stop_reason"]) == ("stopped", "user_stop")
-        assert busy_in(server.data) == []
+        assert leftovers(server.data) == []
         assert tasks_of_runs() == []
         last = len(upstream.requests) - 1
         if not upstream.requests[last].finished:
@@ -80,12 +70,12 @@ async def test_a_stopped_tool_has_its_row_its_result_and_no_process(upstream: Up
             lambda s: len(rows(s, "tool_start")) == 2
         )
         async with asyncio.timeout(GUARD):
-            while not busy_in(workspace(server, session)):
+            while not leftovers(workspace(server, session)):
                 await asyncio.sleep(0.01)
         await server.stop(session, stream.run_id)
         await stream.rest()
         assert [(row["call_id"], row["exit_code"]) for row in rows(stream)] == [("call_0", 0), ("call_1", 130)]
-        assert busy_in(server.data) == []
+        assert leftovers(server.data) == []
         kept = (await server.history(session))[1]["metadata"]
         assert [(row["call_id"], row["exit_code"]) for row in kept["tool_events"]] == [("call_0", 0), ("call_1", 130)]
         assert kept["stopped"]
@@ -132,7 +122,7 @@ async def test_a_second_message_stops_the_tool_of_the_first(upstream: Upstream, 
         assert first.record["stop_reason"] == "replaced"
         assert second.text == "The second."
         assert [message["role"] for message in await server.history(session)] == ["user", "assistant"] * 2
-        assert busy_in(server.data) == []
+        assert leftovers(server.data) == []
 
 
 async def test_a_shutdown_ends_the_tool_and_keeps_its_row(upstream: Upstream, tmp_path: Path) -> None:
@@ -144,7 +134,7 @@ async def test_a_shutdown_ends_the_tool_and_keeps_its_row(upstream: Upstream, tm
         await server.services.runs.close()
         await stream.rest()
     assert stream.record["status"] == "interrupted"
-    assert busy_in(tmp_path) == []
+    assert leftovers(tmp_path) == []
     async with serving(config, tmp_path) as server:
         assert (await server.history(session))[1]["metadata"]["tool_events"][0]["exit_code"] == 130
 
@@ -180,7 +170,7 @@ async def test_a_decision_can_be_stopped_in_its_tool(server: Server, upstream: U
     await server.stop(session, stream.run_id)
     await stream.rest()
     assert rows(stream)[0]["exit_code"] == 130
-    assert busy_in(server.data) == []
+    assert leftovers(server.data) == []
     await server.post("/api/chat_stream", {"session": session, **answer_}, 409)
 
 

@@ -17,7 +17,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Playwright, Request, expect
+from playwright.async_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Locator,
+    Page,
+    Playwright,
+    Request,
+    Route,
+    expect,
+)
 from upstream import Step, Upstream, text_chunk
 
 SERVER = Path(__file__).resolve().parents[2] / "server.py"
@@ -287,3 +297,19 @@ def words(count: int, start: int = 0) -> list[Step]:
         text_chunk(f"Paragraph {number}. " + "The sea was calm that day. " * 6 + "\n\n")
         for number in range(start, start + count)
     ]
+
+
+async def play(tab: Tab, mode: str, *frames: dict[str, Any]) -> None:
+    """Have the page be told these frames as the answer to its next message."""
+    record = {"status": "completed", "message_id": "answer", "user_message_id": "question"}
+
+    async def fulfil(route: Route) -> None:
+        told = [*frames, {"type": f"{mode}_terminal", "data": record}]
+        lines = [f"id: {number}\ndata: {json.dumps(frame)}\n\n" for number, frame in enumerate(told, 1)]
+        head = {"Content-Type": "text/event-stream", "X-Odysseus-Run-Id": "f" * 32}
+        await route.fulfill(status=200, headers=head, body="".join(lines) + "data: [DONE]\n\n")
+
+    await tab.page.route("**/api/chat_stream*", fulfil)
+    await tab.send("Go.")
+    await expect(tab.answers).to_have_count(1)
+    await tab.is_done()

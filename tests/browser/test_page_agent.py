@@ -10,10 +10,10 @@ from typing import Any, Literal
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, Locator, Request, Route, expect
+from playwright.async_api import Browser, Locator, Request, expect
 from upstream import Hang, Pause, Upstream, answer, call_chunk, calls, text_chunk
 
-from browser.bench import Program, Seat, Tab, config_for, seated
+from browser.bench import Program, Seat, Tab, config_for, play, seated
 from browser.test_page_looks import SMALL, fits
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
@@ -21,7 +21,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 LIMITS = "[agent]\nmax_rounds = 3\n"
 MARKUP = "<img src=x onerror=\"document.title='broken'\">"
 PLAN = "- [x] Look at the files\n- [ ] Change **one**\n  - [ ] and test it\n"
-RECORD = {"status": "completed", "message_id": "answer", "user_message_id": "question"}
 ORDER = "(node) => [...node.children].map((child) => child.className.split(' ')[0])"
 ARABIC = "\u0645\u0631\u062d\u0628\u0627"
 
@@ -70,18 +69,7 @@ async def _said(tab: Tab) -> str:
 
 
 async def _play(tab: Tab, *frames: dict[str, Any]) -> None:
-    """Have the page be told these frames as the answer to its next message."""
-
-    async def fulfil(route: Route) -> None:
-        told = [*frames, {"type": "agent_terminal", "data": RECORD}]
-        lines = [f"id: {number}\ndata: {json.dumps(frame)}\n\n" for number, frame in enumerate(told, 1)]
-        head = {"Content-Type": "text/event-stream", "X-Odysseus-Run-Id": "f" * 32}
-        await route.fulfill(status=200, headers=head, body="".join(lines) + "data: [DONE]\n\n")
-
-    await tab.page.route("**/api/chat_stream*", fulfil)
-    await tab.send("Go.")
-    await expect(tab.answers).to_have_count(1)
-    await tab.is_done()
+    await play(tab, "agent", *frames)
 
 
 async def test_the_mode_belongs_to_the_chat_and_is_kept(seat: Seat) -> None:

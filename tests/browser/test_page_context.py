@@ -17,7 +17,7 @@ from playwright.async_api import Browser, Locator, Route, expect
 from sites import Site, serve_site
 from upstream import Upstream
 
-from browser.bench import Program, Seat, Tab, config_for, seated
+from browser.bench import Program, Seat, Tab, config_for, play, seated
 from browser.test_page_looks import SMALL, fits
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
@@ -37,7 +37,6 @@ TRANSFER = """([kind, files]) => {
 LOADED = "[...document.querySelectorAll('.sent img')].every((image) => image.complete && image.naturalWidth > 0)"
 
 
-RECORD = {"status": "completed", "message_id": "answer", "user_message_id": "question"}
 PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 
 
@@ -216,18 +215,7 @@ async def _know(tab: Tab, folder: Path) -> None:
 
 
 async def _play(tab: Tab, *frames: dict[str, Any]) -> None:
-    """Have the page be told these frames as the answer to its next message."""
-
-    async def fulfil(route: Route) -> None:
-        told = [*frames, {"type": "chat_terminal", "data": RECORD}]
-        lines = [f"id: {number}\ndata: {json.dumps(frame)}\n\n" for number, frame in enumerate(told, 1)]
-        head = {"Content-Type": "text/event-stream", "X-Odysseus-Run-Id": "f" * 32}
-        await route.fulfill(status=200, headers=head, body="".join(lines) + "data: [DONE]\n\n")
-
-    await tab.page.route("**/api/chat_stream*", fulfil)
-    await tab.send("Go.")
-    await expect(tab.answers).to_have_count(1)
-    await tab.is_done()
+    await play(tab, "chat", *frames)
 
 
 async def test_the_sources_of_an_answer_are_told_live_and_after_a_reload(

@@ -6,8 +6,8 @@ import asyncio
 from pathlib import Path
 
 import aiohttp
-import psutil  # type: ignore[import-untyped]
 from launching import launched
+from leftovers import leftovers
 from serving import GUARD, Stream
 from upstream import Upstream, answer, calls
 
@@ -25,12 +25,6 @@ async def send(http: aiohttp.ClientSession, session: str, message: str) -> Strea
     return Stream(response)
 
 
-def working_in(folder: Path) -> list[int]:
-    """The processes that work in a folder."""
-    found = [(process.pid, process.info["cwd"]) for process in psutil.process_iter(["cwd"])]
-    return [pid for pid, cwd in found if cwd and Path(cwd).is_relative_to(folder)]
-
-
 async def test_a_killed_server_keeps_the_rows_and_leaves_no_program(upstream: Upstream, tmp_path: Path) -> None:
     (tmp_path / "c.toml").write_text(
         '[chat]\nendpoint = "up"\nmodel = "fake-model"\n[tools]\nbash = "allow"\n[agent]\nask_after_outside = false\n'
@@ -44,10 +38,10 @@ async def test_a_killed_server_keeps_the_rows_and_leaves_no_program(upstream: Up
         session = (await post(http, "/api/session"))["id"]
         stream = await send(http, session, "work")
         await stream.until(lambda s: sum(frame.kind == "tool_progress" for frame in s.frames) >= 2)
-        assert working_in(tmp_path / "data")
+        assert leftovers(tmp_path / "data")
         await server.kill()
         async with asyncio.timeout(GUARD):
-            while working_in(tmp_path / "data"):
+            while leftovers(tmp_path / "data"):
                 await asyncio.sleep(0.01)
     async with launched(*args) as server, aiohttp.ClientSession(server.url) as http:
         async with http.get(f"/api/history/{session}") as response:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import io
-import json
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -13,22 +12,13 @@ import aiohttp
 import pytest
 from docx import Document
 from PIL import Image as Picture
-from serving import Server, config_of, serving
+from serving import Server, agent_config, serving
 from upstream import Upstream, answer
 
-from odysseus.config import Config
 from odysseus.web.agent_files import read_files
 from odysseus.web.agent_request import OFFICE, SentFile
 
 DOCX = f"{OFFICE}wordprocessingml.document"
-
-
-def config(upstream: Upstream, **agent: Any) -> Config:
-    lines = "".join(f"{key} = {json.dumps(value)}\n" for key, value in agent.items())
-    return config_of(
-        f'[chat]\nendpoint = "up"\nmodel = "fake-model"\n[agents.support]\n{lines}'
-        f'[[endpoints]]\nid = "up"\nkind = "openai"\nbase_url = "{upstream.base_url}"\n'
-    )
 
 
 def in_json(data: bytes, mime: str, name: str = "") -> dict[str, str]:
@@ -61,7 +51,7 @@ def asked(upstream: Upstream) -> str:
 
 
 async def test_files_stand_under_their_names_before_the_message(upstream: Upstream, tmp_path: Path) -> None:
-    async with serving(config(upstream), tmp_path) as server:
+    async with serving(agent_config(upstream), tmp_path) as server:
         upstream.reply(answer("Read."))
         files = [
             in_json("Grüße".encode("cp1252"), "text/plain", "notes.txt"),
@@ -74,7 +64,7 @@ async def test_files_stand_under_their_names_before_the_message(upstream: Upstre
 
 
 async def test_multipart_says_the_same_as_json(upstream: Upstream, tmp_path: Path) -> None:
-    async with serving(config(upstream), tmp_path) as server:
+    async with serving(agent_config(upstream), tmp_path) as server:
         upstream.reply(answer("Read.")).reply(answer("Read."))
         await server.post(
             "/agent/support/chat", {"message": "hi", "files": [in_json(b"a,b\n1,2\n", "text/csv", "t.csv")]}
@@ -110,14 +100,14 @@ def bomb() -> bytes:
 async def test_a_file_that_cannot_be_read_fails_the_request(  # noqa: PLR0917 - the parameters of a table
     upstream: Upstream, tmp_path: Path, data: bytes, mime: str, status: int, words: str
 ) -> None:
-    async with serving(config(upstream), tmp_path) as server:
+    async with serving(agent_config(upstream), tmp_path) as server:
         body = {"message": "x", "files": [in_json(data, mime, "the-file")]}
         assert words in await refused(server, status, json=body)
         assert not upstream.requests
 
 
 async def test_a_bomb_and_sizes_over_the_limit_are_refused(upstream: Upstream, tmp_path: Path) -> None:
-    async with serving(config(upstream, max_file_bytes=300_000, max_files_bytes=400_000), tmp_path) as server:
+    async with serving(agent_config(upstream, max_file_bytes=300_000, max_files_bytes=400_000), tmp_path) as server:
         await refused(server, 400, json={"message": "x", "files": [in_json(bomb(), DOCX, "b.docx")]})
         big = in_json(b"x" * 300_001, "text/plain")
         assert "limit" in await refused(server, 413, json={"message": "x", "files": [big]})

@@ -12,22 +12,11 @@ from typing import Any
 import aiohttp
 import httpx
 import pytest
-from serving import GUARD, HandClock, Server, config_of, serving
+from serving import GUARD, HandClock, Server, agent_config, config_of, serving
 from ulid import ULID
 from upstream import DONE, Hang, Pause, Upstream, answer, call_chunk, calls, chunk, finish, text_chunk, usage
 
-from odysseus.config import Config
-
 Event = tuple[str, dict[str, Any]]
-
-
-def config(upstream: Upstream, **agent: Any) -> Config:
-    """One agent, `support`, on the scripted upstream."""
-    lines = "".join(f"{key} = {json.dumps(value)}\n" for key, value in agent.items())
-    return config_of(
-        f'[chat]\nendpoint = "up"\nmodel = "fake-model"\n[agents.support]\n{lines}'
-        f'[[endpoints]]\nid = "up"\nkind = "openai"\nbase_url = "{upstream.base_url}"\n'
-    )
 
 
 class Reader:
@@ -101,7 +90,7 @@ async def problem(server: Server, method: str, path: str, status: int, **kwargs:
 
 
 async def test_an_answer_without_tools(upstream: Upstream, tmp_path: Path) -> None:
-    async with serving(config(upstream), tmp_path) as server:
+    async with serving(agent_config(upstream), tmp_path) as server:
         upstream.reply(answer("Our return policy."))
         async with streaming(server, {"message": "Hello"}) as reader:
             await reader.rest()
@@ -122,7 +111,7 @@ async def test_an_answer_without_tools(upstream: Upstream, tmp_path: Path) -> No
 
 async def test_calls_are_streamed_as_the_provider_sends_them(upstream: Upstream, tmp_path: Path) -> None:
     more = asyncio.Event()
-    async with serving(config(upstream, tools=["calculate"]), tmp_path) as server:
+    async with serving(agent_config(upstream, tools=["calculate"]), tmp_path) as server:
         head = {"index": 0, "id": "tc_1", "type": "function"}
         upstream.reply(
             chunk({"tool_calls": [{**head, "function": {"name": "calculate", "arguments": '{"expres'}}]}),
@@ -148,7 +137,7 @@ async def test_calls_are_streamed_as_the_provider_sends_them(upstream: Upstream,
 
 
 async def test_a_call_that_fails_or_would_ask_ends_with_error(upstream: Upstream, tmp_path: Path) -> None:
-    async with serving(config(upstream, tools=["calculate", "bash"]), tmp_path) as server:
+    async with serving(agent_config(upstream, tools=["calculate", "bash"]), tmp_path) as server:
         upstream.reply(calls(("calculate", {"expression": "1/0"}), ("bash", {"command": "touch x"}), ("nothing", {})))
         upstream.reply(answer("Sorry."))
         reader = await ask(server)
@@ -160,7 +149,7 @@ async def test_a_call_that_fails_or_would_ask_ends_with_error(upstream: Upstream
 
 
 async def test_an_allowed_tool_acts_whatever_was_read(upstream: Upstream, tmp_path: Path) -> None:
-    async with serving(config(upstream, tools=["bash", "read_file"], allow=["bash"]), tmp_path) as server:
+    async with serving(agent_config(upstream, tools=["bash", "read_file"], allow=["bash"]), tmp_path) as server:
         upstream.reply(calls(("bash", {"command": "echo hi > a.txt; cat a.txt"})))
         upstream.reply(calls(("read_file", {"path": "a.txt"})))
         upstream.reply(calls(("bash", {"command": "echo more"})))
@@ -182,7 +171,7 @@ async def test_an_allowed_tool_acts_whatever_was_read(upstream: Upstream, tmp_pa
 async def test_a_client_that_leaves_stops_the_run(
     upstream: Upstream, tmp_path: Path, steps: Any, kinds: list[str]
 ) -> None:
-    async with serving(config(upstream, tools=["calculate"]), tmp_path) as server:
+    async with serving(agent_config(upstream, tools=["calculate"]), tmp_path) as server:
         upstream.reply(*steps)
         async with streaming(server, {"message": "x"}) as reader:
             await reader.until(kinds[-1])
@@ -199,7 +188,7 @@ async def test_a_client_that_leaves_stops_the_run(
 
 
 async def test_an_error_before_text_and_after_it(upstream: Upstream, tmp_path: Path) -> None:
-    async with serving(config(upstream), tmp_path) as server:
+    async with serving(agent_config(upstream), tmp_path) as server:
         upstream.reply_json({"error": {"message": "bad key"}}, status=401)
         reader = await ask(server)
         assert reader.kinds == ["stream_start", "error"]
@@ -215,7 +204,7 @@ async def test_an_error_before_text_and_after_it(upstream: Upstream, tmp_path: P
 
 
 async def test_an_open_call_is_ended_when_the_stream_fails(upstream: Upstream, tmp_path: Path) -> None:
-    async with serving(config(upstream, tools=["calculate"]), tmp_path) as server:
+    async with serving(agent_config(upstream, tools=["calculate"]), tmp_path) as server:
         upstream.reply(call_chunk("calculate", '{"expr'))
         reader = await ask(server)
         assert reader.kinds == ["stream_start", "tool_call_start", "tool_call_args", "tool_call_end", "error"]
@@ -224,7 +213,7 @@ async def test_an_open_call_is_ended_when_the_stream_fails(upstream: Upstream, t
 
 async def test_a_silent_model_is_bridged_by_comments(upstream: Upstream, tmp_path: Path) -> None:
     more = asyncio.Event()
-    async with serving(config(upstream, keepalive=0.05), tmp_path) as server:
+    async with serving(agent_config(upstream, keepalive=0.05), tmp_path) as server:
         upstream.reply(Pause(more), answer("Late."))
         async with streaming(server, {"message": "x"}) as reader:
             async with asyncio.timeout(GUARD):
@@ -237,11 +226,11 @@ async def test_a_silent_model_is_bridged_by_comments(upstream: Upstream, tmp_pat
 
 
 async def test_a_session_keeps_its_history_and_outlives_a_restart(upstream: Upstream, tmp_path: Path) -> None:
-    async with serving(config(upstream), tmp_path) as server:
+    async with serving(agent_config(upstream), tmp_path) as server:
         upstream.reply(answer("Hi Ann."))
         first = await ask(server, "I am Ann.")
         session = first.events[0][1]["session_id"]
-    async with serving(config(upstream), tmp_path) as server:
+    async with serving(agent_config(upstream), tmp_path) as server:
         upstream.reply(answer("Ann."))
         second = await ask(server, "Who am I?", session_id=session.lower())
         assert second.events[0][1]["session_id"] == session
@@ -252,7 +241,7 @@ async def test_a_session_keeps_its_history_and_outlives_a_restart(upstream: Upst
 
 async def test_unknown_and_expired_sessions_are_new_ones(upstream: Upstream, tmp_path: Path) -> None:
     clock = HandClock()
-    async with serving(config(upstream), tmp_path, clock) as server:
+    async with serving(agent_config(upstream), tmp_path, clock) as server:
         unknown = str(ULID())
         first = await ask(server, session_id=unknown)
         session = first.events[0][1]["session_id"]
@@ -267,7 +256,7 @@ async def test_unknown_and_expired_sessions_are_new_ones(upstream: Upstream, tmp
 
 async def test_two_requests_in_one_session_go_one_after_the_other(upstream: Upstream, tmp_path: Path) -> None:
     more = asyncio.Event()
-    async with serving(config(upstream), tmp_path) as server:
+    async with serving(agent_config(upstream), tmp_path) as server:
         upstream.reply(answer("zero"))
         session = (await ask(server)).events[0][1]["session_id"]
         upstream.reply(text_chunk("first"), Pause(more), finish(), DONE).reply(answer("second"))
@@ -286,7 +275,7 @@ async def test_two_requests_in_one_session_go_one_after_the_other(upstream: Upst
 
 async def test_sessions_are_capped(upstream: Upstream, tmp_path: Path) -> None:
     clock = HandClock()
-    async with serving(config(upstream, max_sessions=2), tmp_path, clock) as server:
+    async with serving(agent_config(upstream, max_sessions=2), tmp_path, clock) as server:
         session = (await ask(server)).events[0][1]["session_id"]
         await ask(server)
         refused = await problem(server, "POST", "/agent/support/chat/stream", 429, json={"message": "x"})
@@ -300,7 +289,7 @@ async def test_sessions_are_capped(upstream: Upstream, tmp_path: Path) -> None:
 
 
 async def test_a_hundred_sessions_at_once_keep_apart(upstream: Upstream, tmp_path: Path) -> None:
-    async with serving(config(upstream), tmp_path) as server:
+    async with serving(agent_config(upstream), tmp_path) as server:
         upstream.default = type(upstream.default)(answer("same for all"))
         readers = await asyncio.gather(*(ask(server, f"number {number}") for number in range(100)))
         assert len({reader.events[0][1]["session_id"] for reader in readers}) == 100
@@ -310,7 +299,7 @@ async def test_a_hundred_sessions_at_once_keep_apart(upstream: Upstream, tmp_pat
 
 
 async def test_an_ended_session_is_gone_and_its_run_stopped(upstream: Upstream, tmp_path: Path) -> None:
-    async with serving(config(upstream), tmp_path) as server:
+    async with serving(agent_config(upstream), tmp_path) as server:
         upstream.reply(text_chunk("half"), Hang())
         async with streaming(server, {"message": "x"}) as reader:
             session = (await reader.until("message_delta"))["message_id"]
@@ -326,7 +315,7 @@ async def test_an_ended_session_is_gone_and_its_run_stopped(upstream: Upstream, 
 
 
 async def test_a_shutdown_ends_open_and_waiting_streams_with_503(upstream: Upstream, tmp_path: Path) -> None:
-    async with serving(config(upstream), tmp_path) as server:
+    async with serving(agent_config(upstream), tmp_path) as server:
         session = (await ask(server)).events[0][1]["session_id"]
         upstream.reply(text_chunk("half"), Hang())
         async with streaming(server, {"message": "1", "session_id": session}) as going:
@@ -340,7 +329,7 @@ async def test_a_shutdown_ends_open_and_waiting_streams_with_503(upstream: Upstr
 
 
 async def test_the_whole_answer_at_once(upstream: Upstream, tmp_path: Path) -> None:
-    async with serving(config(upstream, tools=["calculate"]), tmp_path) as server:
+    async with serving(agent_config(upstream, tools=["calculate"]), tmp_path) as server:
         upstream.reply(calls(("calculate", {"expression": "6*7"}), ("calculate", {"expression": "1/0"})))
         upstream.reply(answer("It is 42."))
         body = await server.post("/agent/support/chat", {"message": "6*7?"})
@@ -359,7 +348,7 @@ async def test_the_whole_answer_at_once(upstream: Upstream, tmp_path: Path) -> N
 
 
 async def test_reasoning_is_told_only_when_it_is_asked_for(upstream: Upstream, tmp_path: Path) -> None:
-    async with serving(config(upstream), tmp_path) as server:
+    async with serving(agent_config(upstream), tmp_path) as server:
         thinking = [chunk({"reasoning_content": "hm"}), *answer("ok")]
         upstream.reply(thinking).reply(thinking)
         assert "reasoning_delta" not in (await ask(server)).kinds
@@ -395,7 +384,7 @@ async def test_reasoning_is_told_only_when_it_is_asked_for(upstream: Upstream, t
 async def test_what_is_wrong_is_named_before_the_stream(  # noqa: PLR0917 - the parameters of a table
     upstream: Upstream, tmp_path: Path, body: Any, status: int, slug: str, field: str | None
 ) -> None:
-    async with serving(config(upstream), tmp_path) as server:
+    async with serving(agent_config(upstream), tmp_path) as server:
         told = await problem(server, "POST", "/agent/support/chat/stream", status, json=body)
         assert told["type"].endswith(f"/{slug}")
         assert [error["field"] for error in told.get("errors", [])] == ([field] if field else [])
@@ -403,7 +392,7 @@ async def test_what_is_wrong_is_named_before_the_stream(  # noqa: PLR0917 - the 
 
 
 async def test_other_problems(upstream: Upstream, tmp_path: Path) -> None:
-    async with serving(config(upstream), tmp_path) as server:
+    async with serving(agent_config(upstream), tmp_path) as server:
         unknown = await problem(server, "POST", "/agent/nobody/chat", 404, json={"message": "x"})
         assert unknown["type"].endswith("/agent-not-found")
         await problem(server, "POST", "/agent/support/chat", 415, data=b"x", headers={"Content-Type": "text/plain"})
@@ -417,7 +406,7 @@ async def test_other_problems(upstream: Upstream, tmp_path: Path) -> None:
 
 
 async def test_health_and_readiness(upstream: Upstream, tmp_path: Path) -> None:
-    async with serving(config(upstream), tmp_path) as server:
+    async with serving(agent_config(upstream), tmp_path) as server:
         await ask(server)
         for path in ("/health", "/health/agent", "/health/agent/support"):
             state = await server.get(path)
@@ -438,7 +427,7 @@ async def test_an_agent_whose_model_is_missing_is_not_ready(tmp_path: Path) -> N
 
 async def test_pages_of_allowed_origins_may_call(upstream: Upstream, tmp_path: Path) -> None:
     friend, other = {"Origin": "https://friend.example"}, {"Origin": "https://other.example"}
-    async with serving(config(upstream, cors_origins=["https://friend.example"]), tmp_path) as server:
+    async with serving(agent_config(upstream, cors_origins=["https://friend.example"]), tmp_path) as server:
         url = f"{server.url}/agent/support/chat"
         asking = {**friend, "Access-Control-Request-Method": "POST", "Sec-Fetch-Site": "cross-site"}
         async with server.http.options(url, headers=asking) as response:
@@ -473,7 +462,7 @@ async def read_with_httpx(url: str, message: str) -> list[Event]:
 
 
 async def test_a_client_written_from_the_description_understands_it(upstream: Upstream, tmp_path: Path) -> None:
-    async with serving(config(upstream, tools=["calculate"]), tmp_path) as server:
+    async with serving(agent_config(upstream, tools=["calculate"]), tmp_path) as server:
         upstream.reply(calls(("calculate", {"expression": "6*7"}), text="Hm. ")).reply(answer("42, ünïcode 🚲"))
         seen = await read_with_httpx(server.url.replace("127.0.0.1", "localhost"), "6*7?")
         kinds = [kind for kind, _ in seen]
