@@ -26,6 +26,7 @@ from odysseus.runs.agent_work import AgentDesk, AgentSettings
 from odysseus.runs.approvals import ApprovalBook
 from odysseus.runs.briefing import Briefing
 from odysseus.runs.places import Places
+from odysseus.runs.policies import Policies
 from odysseus.runs.recovery import recover
 from odysseus.runs.registry import RunRegistry, RunSettings
 from odysseus.runs.run import Limits
@@ -40,6 +41,7 @@ from odysseus.store.endpoints import EndpointStore
 from odysseus.store.file_texts import FileTextStore
 from odysseus.store.memories import MemoryStore
 from odysseus.store.messages import MessageStore
+from odysseus.store.policies import PolicyStore
 from odysseus.store.runs import RunStore
 from odysseus.store.sessions import SessionStore
 from odysseus.store.summaries import SummaryStore
@@ -126,7 +128,9 @@ async def _services(config: Config, place: Place, clock: Clock, db: Database) ->
     keeper = Keeper(messages, SummaryStore(db, clock), turns_of)
     briefing = Briefing(make_sources(config, stores, files, library), keeper)
     afterwards = Afterwards(stores.memories, on=config.memory.propose_after_turn)
-    desk = AgentDesk(shelf.tools, briefing, book, Places(place.data.resolve()), agent_settings(config))
+    policies = Policies(shelf.tools, config.tools, PolicyStore(db))
+    await policies.load()
+    desk = AgentDesk(policies, briefing, book, Places(place.data.resolve()), agent_settings(config))
     return Services(
         config=config,
         clock=clock,
@@ -145,6 +149,7 @@ async def _services(config: Config, place: Place, clock: Clock, db: Database) ->
         library=library,
         desk=desk,
         shelf=shelf,
+        policies=policies,
         mcp=mcp,
         runs=RunRegistry(runs, desk, afterwards, clock, run_settings(config)),
         router=router,
@@ -271,7 +276,6 @@ def agent_settings(config: Config) -> AgentSettings:
     agent = config.agent
     return AgentSettings(
         loop.Limits(agent.max_rounds, agent.max_tool_calls, agent.max_cost),
-        config.tools,
         agent.ask_after_outside,
         agent.system_prompt,
         agent.workspace,

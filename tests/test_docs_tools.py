@@ -29,7 +29,7 @@ async def shelf(upstream: Upstream, data: Path, *, incognito: bool = False) -> l
         tools = own_tools(given.config, stores, given.clock, painter)
         there = {tool["name"] for tool in (await server.get("/api/tools"))["tools"]}
     assert {tool.name for tool in tools} == there
-    return list(choose_tools(tools, {}, Wishes(incognito=incognito)).tools.values())
+    return list(choose_tools(tools, Wishes(incognito=incognito)).tools.values())
 
 
 async def test_the_tools_page_has_every_tool_in_its_place_and_no_other(upstream: Upstream, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import orjson
 
 from odysseus.providers.base import ToolCall, ToolSpec
-from odysseus.tools.base import Policy, Seen, Tool, ToolError
+from odysseus.tools.base import Seen, Tool, ToolError
 
 PLANNING_TOOLS = frozenset({"update_plan", "ask_user"})
 SHELL_TOOLS = frozenset({"bash", "python"})
@@ -67,12 +67,11 @@ class Trust:
 Need = Literal["policy", "outside", "written"]
 
 
-def choose_tools(tools: Sequence[Tool], policies: Mapping[str, Policy], wishes: Wishes) -> Toolbox:
-    """The tools that a message may use, each with the policy that the settings give it."""
-    set_ = [replace(tool, policy=policies.get(tool.name, tool.policy)) for tool in tools]
-    reasons = {tool.name: _withheld(tool, wishes) for tool in set_}
+def choose_tools(tools: Sequence[Tool], wishes: Wishes) -> Toolbox:
+    """The tools that a message may use. Each has the policy that holds for it."""
+    reasons = {tool.name: _withheld(tool, wishes) for tool in tools}
     return Toolbox(
-        {tool.name: tool for tool in set_ if not reasons[tool.name]},
+        {tool.name: tool for tool in tools if not reasons[tool.name]},
         {name: reason for name, reason in reasons.items() if reason},
     )
 

@@ -22,17 +22,17 @@ from odysseus.providers.fallback import Asker
 from odysseus.runs.approvals import ApprovalBook
 from odysseus.runs.briefing import Briefing, Question
 from odysseus.runs.places import Places
+from odysseus.runs.policies import Policies
 from odysseus.runs.record import Identity
-from odysseus.tools.base import Policy, Tool, ToolContext
+from odysseus.tools.base import ToolContext
 from odysseus.tools.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
 class AgentSettings:
-    """From the config: limits, the policies of tools by name, more text for the prompt, and the usual workspace."""
+    """From the config: limits, more text for the prompt, and the usual workspace."""
 
     limits: Limits
-    policies: Mapping[str, Policy]
     ask_after_outside: bool
     system_prompt: str
     workspace: str
@@ -75,11 +75,11 @@ class _Hands:
 
 
 class AgentDesk:
-    """Prepares agent runs and sees them through. `tools` gives what there is now."""
+    """Prepares agent runs and sees them through. `policies` has the tools that there are now."""
 
     def __init__(
         self,
-        tools: Callable[[], Sequence[Tool]],
+        policies: Policies,
         briefing: Briefing,
         approvals: ApprovalBook,
         places: Places,
@@ -88,7 +88,7 @@ class AgentDesk:
         self.briefing = briefing
         self.approvals = approvals
         self.places = places
-        self._tools = tools
+        self._policies = policies
         self._settings = settings
 
     def system_prompt(self, base: str, wish: AgentWish) -> str:
@@ -105,10 +105,10 @@ class AgentDesk:
 
     def toolbox(self, wish: AgentWish) -> Toolbox:
         """The tools that a message with these wishes may use now."""
-        tools = self._tools()
+        tools = self._policies.tools()
         if wish.profile:
             tools = named_tools(tools, wish.profile.tools, wish.profile.allow)
-        return choose_tools(tools, self._settings.policies, wish.wishes)
+        return choose_tools(self._policies.apply(tools, unattended=wish.profile is not None), wish.wishes)
 
     async def run(self, job: Job, publish: Publish, tell: Callable[[ChatRequest], None]) -> Finished | None:
         """One agent run from its preparation to its end; `tell` gets its first request.

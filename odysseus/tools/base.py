@@ -105,7 +105,7 @@ class Tool:
 
     `outside`: its results hold what others wrote, which is data and no order. `keeps`: it leaves something in the
     server's own store. `trusted`: the settings let it act whatever has entered the run. `alone`: nothing runs at its
-    side.
+    side. `family`: the heading that it is listed under.
     """
 
     name: str
@@ -124,6 +124,7 @@ class Tool:
     keeps: bool = False
     trusted: bool = False
     alone: bool = False
+    family: str = ""
 
     @property
     def reads_only(self) -> bool:

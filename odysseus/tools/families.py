@@ -25,15 +25,18 @@ def own_tools(config: Config, stores: Stores, clock: Clock, make_image: MakeImag
     """All of them, in the order in which models see them."""
     images = image_tools(make_image, stores.uploads) if make_image else ()
     return (
-        *small_tools(clock.wall),
-        *ask_tools(),
-        *file_tools(),
-        *edit_tools(stores.changes),
-        *shell_tools(config.shell),
-        *search_tools(config.web),
-        *fetch_tools(config.web),
-        *_kept([*document_tools(stores.documents), *memory_tools(stores.memories, ask=config.memory.ask), *images]),
+        *_family("Basics", [*small_tools(clock.wall), *ask_tools()]),
+        *_family("Files", [*file_tools(), *edit_tools(stores.changes)]),
+        *_family("Programs", shell_tools(config.shell)),
+        *_family("The web", [*search_tools(config.web), *fetch_tools(config.web)]),
+        *_family("Documents", _kept(document_tools(stores.documents))),
+        *_family("Memories", _kept(memory_tools(stores.memories, ask=config.memory.ask))),
+        *_family("Pictures", _kept(images)),
     )
+
+
+def _family(name: str, tools: Sequence[Tool]) -> list[Tool]:
+    return [replace(tool, family=name) for tool in tools]
 
 
 def _kept(tools: Sequence[Tool]) -> list[Tool]:

@@ -153,6 +153,7 @@ def _make_tool(server: McpServer, remote: RemoteTool, name: str, schema: Mapping
         policy=config.policy,
         seconds=config.seconds,
         outside=True,
+        family=f"MCP server {config.name}",
     )
 
 

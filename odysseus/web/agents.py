@@ -77,6 +77,12 @@ async def end_session(request: web.Request) -> web.StreamResponse:
     return web.Response(status=204)
 
 
+async def list_all(request: web.Request) -> web.StreamResponse:
+    """GET /api/agents"""
+    services_ = services(request)
+    return json_answer([_agent_json(services_, name, one) for name, one in services_.config.agents.items()])
+
+
 async def health(request: web.Request) -> web.StreamResponse:
     """GET /health and GET /health/agent: the default agent, and which there are."""
     agents = services(request).config.agents
@@ -111,6 +117,20 @@ async def _health(services_: Services, name: str) -> dict[str, Any]:
         "agent_ready": able,
         "active_sessions": await services_.agent_sessions.count(name, profile.session_minutes * 60),
         "uptime_seconds": round(services_.clock.monotonic() - services_.started_at, 3),
+    }
+
+
+def _agent_json(services_: Services, name: str, profile: AgentProfile) -> dict[str, Any]:
+    """An agent for the page, without its instructions."""
+    return {
+        "name": name,
+        "description": profile.description,
+        "endpoint": profile.endpoint or services_.config.chat.endpoint,
+        "model": profile.model,
+        "tools": list(profile.tools),
+        "allow": list(profile.allow),
+        "ready": _is_ready(services_, profile),
+        "path": f"/agent/{name}/chat",
     }
 
 

@@ -58,6 +58,8 @@ def routes() -> list[web.RouteDef]:
         web.get("/api/upload/{upload}", uploads.download),
         *_kept(),
         web.get("/api/tools", tools.list_all),
+        web.patch("/api/tools/{tool}", tools.change),
+        web.get("/api/agents", agents.list_all),
         web.get("/api/models", models.models),
         web.get("/api/models/install", models.install_progress),
         web.post("/api/models/install", models.start_install),

@@ -15,6 +15,7 @@ from odysseus.models.installer import Installer
 from odysseus.providers.router import Router
 from odysseus.retrieval.library import Library
 from odysseus.runs.agent_work import AgentDesk
+from odysseus.runs.policies import Policies
 from odysseus.runs.registry import RunRegistry
 from odysseus.store.agent_sessions import AgentSessionStore
 from odysseus.store.approvals import ApprovalStore
@@ -51,6 +52,7 @@ class Services:
     library: Library
     desk: AgentDesk
     shelf: Shelf
+    policies: Policies
     mcp: McpServers
     runs: RunRegistry
     router: Router

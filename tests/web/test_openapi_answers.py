@@ -191,6 +191,10 @@ async def endpoint(server: Server, upstream: Upstream) -> Sent:
     return Sent({"endpoint": added["id"]}, more={"json": {"label": "new"}})
 
 
+async def tool(_: Server, __: Upstream) -> Sent:
+    return Sent({"tool": "calculate"}, more={"json": {"policy": "ask"}})
+
+
 async def install(_: Server, __: Upstream) -> Sent:
     return Sent(more={"json": {"name": "tiny"}})
 
@@ -288,6 +292,7 @@ WAYS: Mapping[str, Way] = {
     "testEndpoint": address,
     "changeEndpoint": endpoint,
     "removeEndpoint": endpoint,
+    "changeTool": tool,
     "agentChat": agent_message,
     "agentStream": agent_message,
     "endAgentSession": agent_session,
@@ -380,6 +385,7 @@ async def test_what_is_not_there_is_told_as_described(operation: Operation, upst
             "msg_ids": ["m"],
             "content": "c",
             "upload_id": "none",
+            "policy": "ask",
         }
         response = await ask(server, operation, Sent(more={"json": {**body, "name": "none"}} if operation.body else {}))
         assert response.status == 404

@@ -8,8 +8,16 @@ from typing import Annotated
 from msgspec import Meta
 
 from odysseus.web.agent_request import AgentBody
-from odysseus.web.openapi.agent_types import AgentAnswer, AgentForm, AgentHealth, AgentProblem, AgentStreamEvent, Ready
-from odysseus.web.openapi.operation import EVENTS, JSON, MULTIPART, Answer, Body, Operation, Parameter, Problems
+from odysseus.web.openapi.agent_types import (
+    AgentAnswer,
+    AgentForm,
+    AgentHealth,
+    AgentInfo,
+    AgentProblem,
+    AgentStreamEvent,
+    Ready,
+)
+from odysseus.web.openapi.operation import EVENTS, JSON, MULTIPART, Answer, Body, Operation, Parameter, Problems, said
 
 PROBLEM_JSON = "application/problem+json"
 RETRY = {"Retry-After": "Seconds after which it may be asked again"}
@@ -97,6 +105,14 @@ CALLS: Sequence[Operation] = (
             ("/health/agent", "defaultAgentHealth", "How the default agent is"),
             ("/health/agent/{agent_name}", "agentHealth", "How an agent is"),
         )
+    ),
+    Operation(
+        method="get",
+        path="/api/agents",
+        id="listAgents",
+        tag="Agents",
+        summary="List the agents of the settings, for the page",
+        answers=said("The agents, the default one first", list[AgentInfo]),
     ),
     Operation(
         method="get",

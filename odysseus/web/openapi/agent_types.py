@@ -90,6 +90,19 @@ class AgentHealth(Struct, kw_only=True):
     agents: Annotated[list[str] | UnsetType, Meta(description="All agents, when there are several")] = UNSET
 
 
+class AgentInfo(Struct, kw_only=True):
+    """An agent of the settings, as the page lists it."""
+
+    name: Annotated[str, Meta(description="Its name")]
+    description: Annotated[str, Meta(description="What it is for")]
+    endpoint: Annotated[str, Meta(description="The id of the endpoint that it asks")]
+    model: Annotated[str, Meta(description="The model that it asks; empty is the endpoint's first")]
+    tools: Annotated[list[str], Meta(description="The tools that it may use")]
+    allow: Annotated[list[str], Meta(description="Those of them that it uses without asking")]
+    ready: Annotated[bool, Meta(description="Whether its model can be asked")]
+    path: Annotated[str, Meta(description="Where it is asked; with `/stream` behind it as a stream")]
+
+
 class Ready(Struct):
     """Whether agents can be called."""
 

@@ -244,9 +244,12 @@ class ToolInfo(Struct):
     """A tool of the agent."""
 
     name: Annotated[str, Meta(description="Its name")]
+    family: Annotated[str, Meta(description="What it is listed under, for people")]
     description: Annotated[str, Meta(description="What it does, as the model is told")]
     effects: Annotated[list[Effect], Meta(description="What kind of thing it does")]
     policy: Annotated[Policy, Meta(description="Whether it runs at once, asks first, or never runs")]
+    default: Annotated[Policy, Meta(description="What the settings say, which holds while nothing else is chosen")]
+    fixed: Annotated[bool, Meta(description="Whether the settings deny it, so that nothing else can be chosen")]
     available: Annotated[bool, Meta(description="Whether it can be used here")]
     note: Annotated[str, Meta(description="Why not, in words")]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from odysseus.web import endpoints, models
+from odysseus.web import endpoints, models, tools
 from odysseus.web.openapi import answers
 from odysseus.web.openapi.operation import CHANGES, Answer, Body, Operation, Parameter, of_file, said
 
@@ -54,6 +54,18 @@ MODELS: Sequence[Operation] = (
         tag="Models",
         summary="List the tools of the agent",
         answers=said("The tools, and the MCP servers", answers.Toolbox),
+    ),
+    Operation(
+        method="patch",
+        path="/api/tools/{tool}",
+        id="changeTool",
+        tag="Models",
+        summary="Choose whether a tool of the agent runs, asks, or never runs",
+        description="It holds from the next run on, also for a card that waits. What the settings deny stays denied.",
+        parameters=(Parameter("tool", "path", "The tool's name"),),
+        body=Body(tools.ToolChange, example={"policy": "ask"}),
+        answers=said("The tool as it is now", answers.ToolInfo),
+        errors=(*CHANGES, 409),
     ),
 )
 
