@@ -35,6 +35,7 @@ from odysseus.runs.turns import turns_of
 from odysseus.store.agent_sessions import AgentSessionStore
 from odysseus.store.approvals import ApprovalStore
 from odysseus.store.changes import ChangeStore
+from odysseus.store.compare import CompareStore
 from odysseus.store.db import Database
 from odysseus.store.documents import DocumentStore
 from odysseus.store.endpoints import EndpointStore
@@ -141,6 +142,7 @@ async def _services(config: Config, place: Place, clock: Clock, db: Database) ->
         endpoints=endpoints,
         agent_sessions=AgentSessionStore(db, clock),
         approvals=approvals,
+        compare=CompareStore(db, clock),
         changes=stores.changes,
         uploads=stores.uploads,
         files=files,

@@ -15,7 +15,7 @@ from odysseus.dialects import chat
 from odysseus.dialects.sse import data_frame, gap_frame
 from odysseus.events import Event, Metrics, ReasoningDelta, RunEnded, TextDelta
 from odysseus.render.blocks import Block, BlockRenderer
-from odysseus.runs.log import Subscription
+from odysseus.runs.log import Encode, Subscription
 from odysseus.runs.run import Run
 from odysseus.runs.trace import CUTS
 
@@ -26,10 +26,11 @@ ENDS_TEXT = CUTS | {Metrics, RunEnded}
 
 
 class PageFeed:
-    """What one page is sent."""
+    """What one page is sent. `encode` is what the run's own frames are made with."""
 
-    def __init__(self, run: Run, subscription: Subscription) -> None:
+    def __init__(self, run: Run, subscription: Subscription, encode: Encode = chat.encode) -> None:
         self._run = run
+        self._encode = encode
         self._subscription = subscription
         self._renderer = BlockRenderer()
         self._unrendered = ""
@@ -93,7 +94,7 @@ class PageFeed:
             if self._unrendered or self._closed or kind in ENDS_TEXT:
                 parts.append(await self._rendered(final=kind in ENDS_TEXT))
             for event in same:
-                frame = chat.encode(event)
+                frame = self._encode(event)
                 if frame is not None:
                     self._number += 1
                     parts.append(self._framed(frame))

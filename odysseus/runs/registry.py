@@ -218,7 +218,7 @@ class RunRegistry:
             self._runs[ask.session_id] = run
             job = Job(run.identity, ask.agent, ask.route.asker(), question, sealed)
             run.start(self._work(job, ask.mode), self._recorder(ask))
-            if self._afterwards.on:
+            if self._afterwards.on and ask.detached:
                 self._own(self._see_out(run, ask))
             self._checkpointer.begin()
             return run

@@ -51,11 +51,12 @@ def snippet_of(content: str, query: str) -> str:
 
 
 async def search_messages(db: Database, query: str, limit: int = 50) -> Sequence[Hit]:
-    """The newest messages that hold all words of `query`."""
+    """The newest messages that hold all words of `query`; those of comparisons have no place in it."""
     clause, parameters = match_clause(query)
     rows = await db.read(
         f"""SELECT m.session_id, m.id, s.name, m.content, m.created_at FROM messages m
-            JOIN sessions s ON s.id = m.session_id WHERE {clause} ORDER BY m.number DESC LIMIT ?""",
+            JOIN sessions s ON s.id = m.session_id
+            WHERE {clause} AND s.id NOT IN (SELECT session_id FROM compare_panes) ORDER BY m.number DESC LIMIT ?""",
         (*parameters, limit),
     )
     return [Hit(row[0], row[1], row[2], snippet_of(row[3], query), row[4]) for row in rows]

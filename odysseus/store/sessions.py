@@ -46,6 +46,8 @@ class Session:
 
 
 _SELECT = """SELECT s.*, (SELECT count(*) FROM messages m WHERE m.session_id = s.id) AS message_count FROM sessions s"""
+PANES = "(SELECT session_id FROM compare_panes)"
+"""The sessions of comparisons, which are none of the user's chats."""
 
 
 def _session(row: Row) -> Session:
@@ -73,15 +75,22 @@ class SessionStore:
         self._clock = clock
 
     async def get(self, session_id: str) -> Session:
-        """The session. Raises NotFound."""
-        row = await self._db.read_one(f"{_SELECT} WHERE s.id = ?", (session_id,))
+        """The session; one of a comparison's pane counts as none. Raises NotFound."""
+        return await self._get(f"s.id = ? AND s.id NOT IN {PANES}", session_id)
+
+    async def of_pane(self, session_id: str) -> Session:
+        """The session of a comparison's pane. Raises NotFound."""
+        return await self._get(f"s.id = ? AND s.id IN {PANES}", session_id)
+
+    async def _get(self, where: str, session_id: str) -> Session:
+        row = await self._db.read_one(f"{_SELECT} WHERE {where}", (session_id,))
         if row is None:
             raise NotFound("There is no such session. It may have been deleted.")
         return _session(row)
 
     async def list(self, query: str = "", *, archived: bool = False) -> Sequence[Session]:
         """Pinned ones first, then by last use; `query` looks in names and in messages."""
-        where = "s.agent = '' AND s.archived = ?"
+        where = f"s.agent = '' AND s.archived = ? AND s.id NOT IN {PANES}"
         parameters: list[Any] = [int(archived)]
         if query.strip():
             clause, found = match_clause(query)
@@ -116,7 +125,8 @@ class SessionStore:
 
         async def work(db: Connection) -> None:
             # Only what is given: two changes at once must not undo each other.
-            await db.execute(f"UPDATE sessions SET {settings}updated_at = ? WHERE id = ?", values)
+            where = f"id = ? AND id NOT IN {PANES}"
+            await db.execute(f"UPDATE sessions SET {settings}updated_at = ? WHERE {where}", values)
 
         await self._db.write(work)
         return await self.get(session_id)
@@ -125,7 +135,7 @@ class SessionStore:
         """Remove the session with its messages and runs. Raises NotFound."""
 
         async def work(db: Connection) -> None:
-            cursor = await db.execute("DELETE FROM sessions WHERE id = ?", (session_id,))
+            cursor = await db.execute(f"DELETE FROM sessions WHERE id = ? AND id NOT IN {PANES}", (session_id,))
             if cursor.rowcount == 0:
                 raise NotFound("There is no such session. It may have been deleted.")
 

@@ -11,17 +11,20 @@ from msgspec import Meta, Struct
 from odysseus.agent.toolbox import Wishes
 from odysseus.clock import iso
 from odysseus.context.builder import UserClock
-from odysseus.dialects import chat
+from odysseus.dialects import blind, chat
 from odysseus.dialects.page import PageFeed
 from odysseus.dialects.sse import EventStream, frame_reader, serve
 from odysseus.errors import BadRequest, NotFound
 from odysseus.runs.agent_work import AgentWish
+from odysseus.runs.log import Encode
 from odysseus.runs.registry import Ask
 from odysseus.runs.run import Run
 from odysseus.runs.sources import ContextWish
+from odysseus.store.compare import Comparison, Pane
 from odysseus.text import clean_text
 from odysseus.web.answers import completes, json_answer
 from odysseus.web.body import convert, list_field, read_fields
+from odysseus.web.compare import pane_route
 from odysseus.web.services import Services, services
 
 RUN_ID_HEADER = "X-Odysseus-Run-Id"
@@ -76,9 +79,10 @@ async def send(request: web.Request) -> web.StreamResponse:
     fields = await read_fields(request)
     body = convert({**fields, "attachments": list_field(fields, "attachments")}, ChatBody)
     message = check_message(body, services(request).config.uploads.max_files)
-    run = await services(request).runs.start(await _ask(request, body, message), chat.encode)
+    ask, encode = await _asked(request, body, message)
+    run = await services(request).runs.start(ask, encode)
     try:
-        return await _stream(request, run, 0, as_page=as_page)
+        return await _stream(request, run, 0, as_page=as_page, encode=encode)
     finally:
         if not run.detached:
             run.stop("client_disconnected")
@@ -164,6 +168,35 @@ def user_clock(headers: Mapping[str, str]) -> UserClock | None:
     return UserClock(offset, plain) if abs(offset) <= MAX_OFFSET_MINUTES else None
 
 
+async def _asked(request: web.Request, body: ChatBody, message: str) -> tuple[Ask, Encode]:
+    """The turn that is wanted, and how it is told. The session of a comparison's pane is found in compare mode only."""
+    found = await services(request).compare.of_session(body.session) if body.compare_mode else None
+    if found is None:
+        return await _ask(request, body, message), chat.encode
+    comparison, pane = found
+    encode = blind.encoder(pane.alias) if comparison.veiled else chat.encode
+    return await _pane_ask(request, body, message, comparison, pane), encode
+
+
+async def _pane_ask(request: web.Request, body: ChatBody, message: str, comparison: Comparison, pane: Pane) -> Ask:
+    """A turn of a comparison: a chat with the pane's own model, whatever else is selected."""
+    if body.mode == "agent" or body.tool_approval_id:
+        raise BadRequest("Field 'mode': models are compared in the mode chat, without tools.")
+    if body.incognito:
+        raise BadRequest("Field 'incognito': a comparison is kept until you delete it.")
+    services_ = services(request)
+    return Ask(
+        session_id=pane.session_id,
+        message=message,
+        mode="chat",
+        route=await pane_route(services_, comparison, pane),
+        system_prompt=services_.config.chat.system_prompt,
+        user_clock=user_clock(request.headers),
+        detached=False,
+        context=context_wish(body),
+    )
+
+
 async def _ask(request: web.Request, body: ChatBody, message: str) -> Ask:
     services_ = services(request)
     session = await services_.sessions.get(body.session)
@@ -218,12 +251,14 @@ def _run(request: web.Request) -> Run:
     return run
 
 
-async def _stream(request: web.Request, run: Run, after: int, *, as_page: bool) -> web.StreamResponse:
+async def _stream(
+    request: web.Request, run: Run, after: int, *, as_page: bool, encode: Encode = chat.encode
+) -> web.StreamResponse:
     stream = _event_stream(services(request), run)
     ids = request.query.get("ids") == "1"
     subscription = run.log.subscribe(after, None if ids or as_page else stream.push)
     try:
-        feed = PageFeed(run, subscription).next_bytes if as_page else frame_reader(subscription, ids=ids)
+        feed = PageFeed(run, subscription, encode).next_bytes if as_page else frame_reader(subscription, ids=ids)
         return await serve(request, stream, feed)
     finally:
         subscription.close()

@@ -7,6 +7,7 @@ from aiohttp import web
 from odysseus.web import (
     agents,
     chat,
+    compare,
     context,
     endpoints,
     library,
@@ -57,6 +58,7 @@ def routes() -> list[web.RouteDef]:
         web.post("/api/upload", uploads.upload),
         web.get("/api/upload/{upload}", uploads.download),
         *_kept(),
+        *_compared(),
         web.get("/api/tools", tools.list_all),
         web.patch("/api/tools/{tool}", tools.change),
         web.get("/api/agents", agents.list_all),
@@ -70,6 +72,19 @@ def routes() -> list[web.RouteDef]:
         web.post("/api/endpoints/test", endpoints.test),
         web.patch("/api/endpoints/{endpoint}", endpoints.change),
         web.delete("/api/endpoints/{endpoint}", endpoints.remove),
+    ]
+
+
+def _compared() -> list[web.RouteDef]:
+    """Models side by side."""
+    return [
+        web.get("/api/compare", compare.list_all),
+        web.post("/api/compare", compare.create),
+        web.get("/api/compare/scores", compare.scores),
+        web.get("/api/compare/{comparison}", compare.show),
+        web.delete("/api/compare/{comparison}", compare.delete),
+        web.post("/api/compare/{comparison}/vote", compare.vote),
+        web.post("/api/compare/{comparison}/keep", compare.keep),
     ]
 
 

@@ -20,6 +20,7 @@ from odysseus.runs.registry import RunRegistry
 from odysseus.store.agent_sessions import AgentSessionStore
 from odysseus.store.approvals import ApprovalStore
 from odysseus.store.changes import ChangeStore
+from odysseus.store.compare import CompareStore
 from odysseus.store.db import Database
 from odysseus.store.endpoints import EndpointStore
 from odysseus.store.memories import MemoryStore
@@ -44,6 +45,7 @@ class Services:
     endpoints: EndpointStore
     agent_sessions: AgentSessionStore
     approvals: ApprovalStore
+    compare: CompareStore
     changes: ChangeStore
     uploads: UploadStore
     files: FileReader

@@ -258,6 +258,23 @@ async def library_search(server: Server, upstream: Upstream) -> Sent:
     return Sent(query="?q=tea")
 
 
+async def new_comparison(_: Server, __: Upstream) -> Sent:
+    return Sent(more={"json": {"panes": [{"model": "one"}, {"model": "two"}], "blind": True, "question": "Why?"}})
+
+
+async def comparison(server: Server, upstream: Upstream) -> Sent:
+    made = await server.post("/api/compare", (await new_comparison(server, upstream)).more["json"])
+    for pane in made["panes"]:
+        await (await server.send(pane["session"], compare_mode=True)).rest()
+    return Sent({"comparison": made["id"]}, more={"json": {"vote": "A", "pane": "A"}})
+
+
+async def voted(server: Server, upstream: Upstream) -> Sent:
+    sent = await comparison(server, upstream)
+    await server.post(f"/api/compare/{sent.values['comparison']}/vote", {"vote": "B"})
+    return sent
+
+
 WAYS: Mapping[str, Way] = {
     "send": send,
     "resume": in_session,
@@ -277,6 +294,13 @@ WAYS: Mapping[str, Way] = {
     "search": found,
     "upload": send_file,
     "download": upload,
+    "listComparisons": voted,
+    "createComparison": new_comparison,
+    "listScores": voted,
+    "getComparison": comparison,
+    "deleteComparison": comparison,
+    "voteInComparison": comparison,
+    "keepPane": voted,
     "listMemories": memory_list,
     "addMemory": new_memory,
     "changeMemory": memory,
@@ -386,6 +410,8 @@ async def test_what_is_not_there_is_told_as_described(operation: Operation, upst
             "content": "c",
             "upload_id": "none",
             "policy": "ask",
+            "vote": "A",
+            "pane": "A",
         }
         response = await ask(server, operation, Sent(more={"json": {**body, "name": "none"}} if operation.body else {}))
         assert response.status == 404

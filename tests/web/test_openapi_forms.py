@@ -13,7 +13,12 @@ from serving import Server
 from upstream import Upstream
 
 PART_TYPES = [None, "text/plain", "text/plain; charset=utf-8", "application/json", "application/octet-stream"]
-LISTS = {"attachments": [], "fallback": ["up/other", "up/ü"], "msg_ids": ["none", "ü"]}
+LISTS: Mapping[str, Any] = {
+    "attachments": [],
+    "fallback": ["up/other", "up/ü"],
+    "msg_ids": ["none", "ü"],
+    "panes": [{"model": "ä"}, {"model": "ü"}],
+}
 
 
 def form(fields: Mapping[str, Any], kind: str | None = None) -> aiohttp.FormData:
@@ -44,6 +49,8 @@ async def test_a_list_in_a_form_is_json(server: Server, upstream: Upstream, kind
     changed = await server.call("PATCH", path, data=form({"fallback": LISTS["fallback"], "name": "ü"}, kind))
     assert (changed["fallback"], changed["name"]) == (LISTS["fallback"], "ü")
     await server.call("POST", f"{path}/delete-messages", 404, data=form({"msg_ids": LISTS["msg_ids"]}, kind))
+    made = await server.call("POST", "/api/compare", data=form({"panes": LISTS["panes"], "blind": False}, kind))
+    assert [pane["model"] for pane in made["panes"]] == ["ä", "ü"]
     sent = {"session": session, "message": "grüße", "attachments": LISTS["attachments"], "incognito": False}
     await (await server.stream("POST", "/api/chat_stream", data=form(sent, kind))).rest()
     assert (await server.history(session))[0]["content"] == "grüße"

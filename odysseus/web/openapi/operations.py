@@ -8,6 +8,7 @@ from typing import Any
 from odysseus.web.openapi.agent_calls import CALLS
 from odysseus.web.openapi.agent_types import EVENT_TYPES, AgentEvent
 from odysseus.web.openapi.chat_calls import CHAT, MESSAGES, SESSIONS
+from odysseus.web.openapi.compare_calls import COMPARE
 from odysseus.web.openapi.frames import ChatFrame, Delta, StreamError, TypedFrame
 from odysseus.web.openapi.kept_calls import FILES, MEMORIES
 from odysseus.web.openapi.library_calls import LIBRARY, LibraryFinal, LibraryFrame, LibraryProgress
@@ -19,6 +20,7 @@ TAGS: Mapping[str, str] = {
     "Chat": "Send messages, follow runs, stop them",
     "Sessions": "The chats",
     "Messages": "What was said, and files",
+    "Compare": "The same question to several models",
     "Memories": "What is remembered beyond a chat",
     "Library": "Files that answers can draw on",
     "Models": "What can be asked, and what an agent can do",
@@ -31,6 +33,7 @@ OPERATIONS: Sequence[Operation] = (
     *SESSIONS,
     *MESSAGES,
     *FILES,
+    *COMPARE,
     *MEMORIES,
     *LIBRARY,
     *MODELS,
