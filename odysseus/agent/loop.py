@@ -28,7 +28,7 @@ from odysseus.events import (
     UsageReport,
 )
 from odysseus.providers.base import ChatMessage, ChatRequest, Finished
-from odysseus.providers.fallback import Asker
+from odysseus.providers.fallback import Asker, Refit
 
 NUDGE = "You said what you would do, but called no tool. Call it now. If nothing is left to do, give the answer."
 LAST_ROUND = "You repeat the same calls with the same results. No tools are left: answer now with what you know."
@@ -60,7 +60,8 @@ class Decision:
 class Task:
     """What an agent run has to do. `runner` makes its calls, with `publish` for what it shows.
 
-    `fit` gives the messages that the window has room for, of all that the run holds, and what there is to tell of it.
+    `fit` gives the messages that the window has room for, of all that the run holds, and what there is to tell of it;
+    `refit` makes a request fit the window of a candidate that steps in.
     `usage` is what was used before the first request.
     """
 
@@ -69,17 +70,24 @@ class Task:
     limits: Limits
     runner: Callable[[Publish], CallRunner]
     fit: Fitting
+    refit: Refit
     before: Sequence[Event] = ()
     usage: Sequence[UsageReport] = ()
     decision: Decision | None = None
 
 
 async def run_chat(
-    asker: Asker, request: ChatRequest, publish: Publish, before: Sequence[Event] = (), usage: Sequence[Event] = ()
+    asker: Asker,
+    request: ChatRequest,
+    publish: Publish,
+    refit: Refit,
+    *,
+    before: Sequence[Event] = (),
+    usage: Sequence[Event] = (),
 ) -> Finished | None:
     """One answer without tools; gives the provider's own end of it. Raises ProviderError."""
     publish([*before, model_info(asker), *usage])
-    said = await Request(asker, request, publish).run()
+    said = await Request(asker, request, publish, refit).run()
     if said.state:
         publish([Noted(to_entry(said.message()))])
     return said.finished
@@ -153,7 +161,7 @@ class _Loop:
             self._publish(told)
         request = replace(task.request, messages=tuple(messages), tools=task.request.tools if tools else ())
         before = BETWEEN_ROUNDS if self._spoken else ""
-        asked = Request(task.asker, request, self._publish, round_, before)
+        asked = Request(task.asker, request, self._publish, task.refit, round_=round_, before=before)
         try:
             said = await asked.run()
         except (ProviderError, asyncio.CancelledError):

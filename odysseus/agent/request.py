@@ -10,7 +10,16 @@ from typing import Any, cast
 
 from odysseus.agent.transcript import paired, storable, without_tools
 from odysseus.context.budget import MESSAGE_OVERHEAD, estimate_tokens
-from odysseus.events import CallWritten, Event, FellBack, ReasoningDelta, Retrying, TextDelta, UsageReport
+from odysseus.events import (
+    CallWritten,
+    ContextTrimmed,
+    Event,
+    FellBack,
+    ReasoningDelta,
+    Retrying,
+    TextDelta,
+    UsageReport,
+)
 from odysseus.providers.base import (
     AnsweredBy,
     ChatMessage,
@@ -20,7 +29,7 @@ from odysseus.providers.base import (
     ToolCall,
     ToolCallFragment,
 )
-from odysseus.providers.fallback import Answer, Asker
+from odysseus.providers.fallback import Answer, Asker, Candidate, Refit
 from odysseus.providers.pricing import cost_of
 
 Publish = Callable[[Sequence[Event]], None]
@@ -29,7 +38,7 @@ BETWEEN_ROUNDS = "\n\n"
 
 _NAME = re.compile(rf"[A-Za-z0-9_-]{{1,{NAME_LIMIT}}}")
 _NO_NAME = re.compile(r"[^A-Za-z0-9_-]")
-_SHOWN = frozenset({TextDelta, ReasoningDelta, Retrying, FellBack})
+_SHOWN = frozenset({TextDelta, ReasoningDelta, Retrying, FellBack, ContextTrimmed})
 
 
 @dataclass(slots=True)
@@ -58,11 +67,14 @@ class Said:
 class Request:
     """A request under way. `said` grows; when it breaks off, it holds what came until then."""
 
-    def __init__(self, asker: Asker, request: ChatRequest, publish: Publish, round_: int = 1, before: str = "") -> None:
+    def __init__(
+        self, asker: Asker, request: ChatRequest, publish: Publish, refit: Refit, *, round_: int = 1, before: str = ""
+    ) -> None:
         self.said = Said()
         self._asker = asker
         self._request = replace(request, messages=fitting(request))
         self._publish = publish
+        self._refit = refit
         self._round = round_
         self._before = before
         self._text: list[str] = []
@@ -76,7 +88,7 @@ class Request:
         used is published too.
         """
         try:
-            async with aclosing(cast(Any, self._asker.ask(self._request))) as batches:
+            async with aclosing(cast(Any, self._asker.ask(self._request, self._refitted))) as batches:
                 async for batch in batches:
                     told = [chunk for chunk in batch if type(chunk) in _SHOWN]
                     if told:
@@ -87,6 +99,13 @@ class Request:
             self.said.text, self.said.reasoning = "".join(self._text), "".join(self._reasoning)
             self._publish_usage()
         return self.said
+
+    async def _refitted(
+        self, candidate: Candidate, request: ChatRequest
+    ) -> tuple[ChatRequest, Sequence[ContextTrimmed]]:
+        refitted, told = await self._refit(candidate, request)
+        self._request = replace(refitted, messages=fitting(refitted))
+        return self._request, told
 
     def _tell(self, events: list[Any]) -> None:
         for event in events:

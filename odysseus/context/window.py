@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import orjson
 
@@ -62,7 +62,7 @@ class Window:
 
     def __init__(self, prompt: Prompt, room: Room, counter: Counter, counted_from: float = COUNTED_FROM) -> None:
         self._counted_from = counted_from
-        self._prompt = prompt if counter.tools else replace(prompt, tools=())
+        self._prompt = prompt
         self._room = room
         self._counter = counter
         self._messages = list(_flat(prompt))
@@ -88,6 +88,19 @@ class Window:
         if first:
             self._before, self._sent = len(self._messages), len(fitted)
         trimmed = self._trimmed(trimmer, len(fitted)) if trimmer.steps > (0 if first else self._steps) else None
+        self._steps = trimmer.steps
+        return Fit(fitted, trimmed, self._fixed() + trimmer.total, estimated=not self._counts.exact)
+
+    async def moved(self, room: Room, counter: Counter) -> Fit:
+        """The messages of the last fit for a model with other room, and other figures, which later fits keep to."""
+        self._room, self._counter = room, counter
+        self._counts, self._asks = Counts({}, exact=False), True
+        self._estimate = self._counted = self._steps = 0
+        self._trimmer = None
+        trimmer = await self._fed_trimmer()
+        trimmer.ask()
+        fitted = self._told(trimmer)
+        trimmed = self._trimmed(trimmer, len(fitted)) if trimmer.steps else None
         self._steps = trimmer.steps
         return Fit(fitted, trimmed, self._fixed() + trimmer.total, estimated=not self._counts.exact)
 
@@ -120,6 +133,11 @@ class Window:
         """Tokens of it all, without any trimming, as of the last fit."""
         assert self._trimmer
         return self._fixed() + self._trimmer.whole
+
+    @property
+    def _tools(self) -> Sequence[ToolSpec]:
+        """Those that take room."""
+        return self._prompt.tools if self._counter.tools else ()
 
     async def _fed_trimmer(self) -> Trimmer:
         """The trimmer with every message in it; a new one when the figures have become exact."""
@@ -164,7 +182,7 @@ class Window:
         prompt = self._prompt
         if not start:
             yield from filter(None, (prompt.system, prompt.summary and summary_text(prompt.summary)))
-            yield from map(tool_text, prompt.tools)
+            yield from map(tool_text, self._tools)
         for message, given, _ in self._messages[start:]:
             yield from message_texts(message)
             if given:
@@ -178,7 +196,7 @@ class Window:
         return self._tokens(self._prompt.system) + MESSAGE_OVERHEAD if self._prompt.system else 0
 
     def _tool_tokens(self) -> int:
-        return sum(self._tokens(tool_text(tool)) + _TOOL_OVERHEAD for tool in self._prompt.tools)
+        return sum(self._tokens(tool_text(tool)) + _TOOL_OVERHEAD for tool in self._tools)
 
     def _summary_tokens(self) -> int:
         return self._tokens(summary_text(self._prompt.summary)) if self._prompt.summary else 0

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from odysseus.config import Price
 from odysseus.errors import ProviderError
-from odysseus.events import FellBack, ReasoningDelta, Retrying, TextDelta, UsageReport
+from odysseus.events import ContextTrimmed, FellBack, ReasoningDelta, Retrying, TextDelta, UsageReport
 from odysseus.providers.base import ChatRequest, Chunk, Provider, ToolCall, ToolCallFragment
 from odysseus.providers.pricing import cost_of
 
@@ -27,7 +27,7 @@ REASON_LIMIT = 200
 COOLDOWN_AFTER = 3
 COOLDOWN_SECONDS = 30.0
 
-Answer = Chunk | Retrying | FellBack
+Answer = Chunk | Retrying | FellBack | ContextTrimmed
 Sleep = Callable[[float], Awaitable[None]]
 
 
@@ -48,6 +48,10 @@ class Candidate:
     vision: bool = False
     price: Price | None = None
     shows_tools: bool = True
+
+
+Refit = Callable[[Candidate, ChatRequest], Awaitable[tuple[ChatRequest, Sequence[ContextTrimmed]]]]
+"""Makes a request fit another candidate's window, and says what had to leave for it."""
 
 
 class Cooldowns:
@@ -89,7 +93,7 @@ class Asker:
         """The candidate that answers, or is asked first."""
         return self._candidates[self._index]
 
-    async def ask(self, request: ChatRequest) -> AsyncIterator[Sequence[Answer]]:
+    async def ask(self, request: ChatRequest, refit: Refit | None = None) -> AsyncIterator[Sequence[Answer]]:
         """Batches of the candidate that answers; before them what was tried. Raises ProviderError."""
         selected = self.current
         self.asked, self._begun = True, False
@@ -104,7 +108,8 @@ class Asker:
                 if self._settled or following is None or not may_fall_back(error):
                     raise
                 self._index = following
-                yield [self._fell_back(selected, error)]
+                request, told = await refit(self.current, request) if refit else (request, ())
+                yield [self._fell_back(selected, error), *told]
 
     def _next(self) -> int | None:
         """The next candidate; one whose host is cooling down is passed over while another is left."""

@@ -131,6 +131,7 @@ class AgentDesk:
             self._limits(wish),
             lambda show: self._runner(job, _Hands(workspace, toolbox, briefed.opened.outside), show),
             _fitting(briefed.opened.window),
+            briefed.refit,
             before=[*_resolved(job), *rejected, *briefed.events, AgentPrepared(_rounded(seconds))],
             usage=briefed.usage,
             decision=Decision(job.sealed, wish.decision) if job.sealed and wish.decision else None,

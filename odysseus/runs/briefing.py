@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from odysseus.context.budget import room_of
@@ -13,8 +13,10 @@ from odysseus.context.compaction import Past, Writer
 from odysseus.context.given import Given, joined
 from odysseus.context.keeper import Keeper, Opened
 from odysseus.context.turns import Turn
-from odysseus.events import Event, QuestionGiven, TextDelta, UsageReport
+from odysseus.context.window import Window
+from odysseus.events import ContextTrimmed, Event, QuestionGiven, TextDelta, UsageReport
 from odysseus.providers.base import ChatMessage, ChatRequest, ToolSpec
+from odysseus.providers.fallback import Candidate, Refit
 from odysseus.providers.router import Route
 from odysseus.runs.sources import ContextWish, Sources
 from odysseus.store.uploads import Upload
@@ -40,13 +42,17 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Briefed:
-    """The request, its window, what is to be told before `model_info`, and what the summary has used."""
+    """The request, its window, what is to be told before `model_info`, and what the summary has used.
+
+    `refit` makes the request fit another candidate.
+    """
 
     request: ChatRequest
     opened: Opened
     events: Sequence[Event]
     usage: Sequence[UsageReport]
     seconds: dict[str, float]
+    refit: Refit
 
 
 class Briefing:
@@ -79,7 +85,15 @@ class Briefing:
         if given.text:
             events.append(QuestionGiven(given.text, given.outside))
         seconds = {"prompt_build": gathered - began, "context_trim": time.perf_counter() - gathered}
-        return Briefed(request, opened, events, usage, seconds)
+        return Briefed(request, opened, events, usage, seconds, self._refit(asked, opened.window))
+
+    def _refit(self, asked: Question, window: Window) -> Refit:
+        async def refit(candidate: Candidate, request: ChatRequest) -> tuple[ChatRequest, Sequence[ContextTrimmed]]:
+            room = room_of(await asked.route.find_window(candidate), asked.max_tokens)
+            fit = await window.moved(room, self.keeper.counter(candidate))
+            return replace(request, messages=fit.messages), [fit.trimmed] if fit.trimmed else []
+
+        return refit
 
     async def _given(self, asked: Question) -> Given:
         if not asked.text and not asked.uploads:

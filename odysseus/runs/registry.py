@@ -269,7 +269,9 @@ class RunRegistry:
                 return await self._desk.run(job, publish, first.append)
             briefed = await self._briefing.brief(job.asked)
             first.append(briefed.request)
-            return await run_chat(job.asker, briefed.request, publish, briefed.events, briefed.usage)
+            return await run_chat(
+                job.asker, briefed.request, publish, briefed.refit, before=briefed.events, usage=briefed.usage
+            )
 
         def estimate(draft: Draft) -> UsageReport | None:
             if not job.asker.asked or not first:

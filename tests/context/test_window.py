@@ -243,3 +243,27 @@ async def test_tools_take_room_only_where_they_are_a_part_of_the_prompt() -> Non
         window = Window(Prompt("s", tuple(chat(3)), (tool,)), room_of(2048), asks_it)
         await window.fit()
         assert (window.sources().tools > 100) is shown
+
+
+@given(turns(), st.sampled_from([60_000, 8192]), WINDOWS, st.booleans())
+def test_a_candidate_that_steps_in_gets_what_its_own_window_has_room_for(
+    made: list[Turn], first: int, size: int, exact: bool
+) -> None:
+    window, before = fitted(made, first)
+    fit = asyncio.run(window.moved(room_of(size), counter(exact=exact)))
+    _, alone = fitted(made, size, exact=exact)
+    assert (fit.messages, fit.tokens) == (alone.messages, alone.tokens)
+    later = [*before.messages, *round_of("a", [5])]
+    following = asyncio.run(window.fit(later))
+    check_pairs(following.messages)
+    assert following.tokens <= room_of(size).prompt
+
+
+async def test_tools_take_room_again_when_a_candidate_steps_in_that_shows_them() -> None:
+    tool = ToolSpec("read_file", words(200), {"type": "object", "properties": {}})
+    window = Window(
+        Prompt("s", tuple(chat(3)), (tool,)), room_of(2048), Counter(TokenCache(), "own", plain_count, tools=False)
+    )
+    await window.fit()
+    await window.moved(room_of(2048), counter())
+    assert window.sources().tools > 100
