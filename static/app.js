@@ -3,10 +3,12 @@
 import { openChat, syncChat } from "./core/chat.js";
 import { readChoice } from "./core/choice.js";
 import { joinInstall, refreshModels, watchInstall } from "./core/models.js";
+import { hearQueues, readQueue } from "./core/queue.js";
+import { startQueues } from "./core/queueing.js";
 import { readAddress } from "./core/route.js";
 import { pauseChat } from "./core/running.js";
 import { refreshSessions } from "./core/sessions.js";
-import { set, state } from "./core/state.js";
+import { set, state, watch } from "./core/state.js";
 import { hearTabs } from "./core/tabs.js";
 import { startAttach } from "./views/attach.js";
 import { rewrite, startComposer } from "./views/composer.js";
@@ -30,6 +32,7 @@ const LOOK_MS = 50;
 
 let hiding = 0;
 let looking = 0;
+let queueShown = false;
 
 function openAddress() {
   const { session, message } = readAddress();
@@ -59,6 +62,14 @@ function onNews(news) {
   if (news.kind === "run" && news.session === state.chat.session) void syncChat();
 }
 
+/** The queue's view is loaded with the first message that waits. */
+async function showQueue() {
+  if (queueShown || !readQueue(state.chat.session).length) return;
+  queueShown = true;
+  const view = await import("./views/queue.js");
+  await view.showQueue(rewrite);
+}
+
 startFrame();
 startSessions();
 startSearch();
@@ -78,6 +89,9 @@ document.addEventListener("visibilitychange", onVisibility);
 addEventListener("focus", lookAgain);
 addEventListener("online", lookAgain);
 hearTabs(onNews);
+hearQueues();
+startQueues();
+watch(["chat", "queue"], () => void showQueue());
 
 set({ choice: readChoice() });
 openAddress();

@@ -61,9 +61,10 @@ async function once(chat, action, onError) {
  * @param {() => Promise<void>} [more.prepare]  done when nothing stands in the way any more; it may throw ApiError
  * @param {string} [more.approvedPlan]  a plan to carry out
  * @param {Upload[]} [more.files]  files that go with it; the text may be empty then
+ * @param {Wishes} [more.wishes]  how it is to be answered, where that is not what is chosen now
  * @returns {Promise<boolean>}
  */
-export async function sendMessage(text, { prepare, approvedPlan, files = [] } = {}) {
+export async function sendMessage(text, { prepare, approvedPlan, files = [], wishes } = {}) {
   const { chat } = state;
   if (!text.trim() && !files.length) return false;
   const action = async () => {
@@ -73,7 +74,7 @@ export async function sendMessage(text, { prepare, approvedPlan, files = [] } = 
     }
     await prepare?.();
     const session = chat.session ?? (await createSession(chat, text));
-    accept(chat, session, text, files, await api.send(session, fieldsOf(text, files, approvedPlan)));
+    accept(chat, session, text, files, await api.send(session, fieldsOf(text, files, wishes ?? wishesNow(approvedPlan))));
     return true;
   };
   return once(chat, action, async ({ status }) => status === 0 && (await arrived(chat, text, files)));
@@ -86,23 +87,36 @@ export async function carryOut(plan) {
   return sent;
 }
 
+/** @typedef {Record<string, string | boolean>} Wishes  How a message is to be answered, as the server's fields. */
+
+/**
+ * How a message that is sent now is to be answered.
+ *
+ * @param {string} [approvedPlan]
+ * @returns {Wishes}
+ */
+export function wishesNow(approvedPlan) {
+  return {
+    ...(currentSession() && currentMode() === "agent" && { plan_mode: !approvedPlan && isPlanMode() }),
+    ...(isWebOn() && { use_web: true }),
+    ...(approvedPlan && { approved_plan: approvedPlan }),
+  };
+}
+
 /**
  * @param {string} text
  * @param {Upload[]} files
- * @param {string} [approvedPlan]
+ * @param {Wishes} wishes
  */
-function fieldsOf(text, files, approvedPlan) {
+function fieldsOf(text, files, wishes) {
   const route = currentRoute();
-  const mode = currentSession() ? currentMode() : undefined; // the server knows it, if the list has not come yet
   return {
     message: text,
-    mode,
+    mode: currentSession() ? currentMode() : undefined, // the server knows it, if the list has not come yet
     selected_model: route?.model,
     selected_endpoint_id: route?.endpoint_id,
-    ...(mode === "agent" && { plan_mode: !approvedPlan && isPlanMode() }),
-    ...(isWebOn() && { use_web: true }),
     ...(files.length && { attachments: files.map(({ id }) => id) }),
-    ...(approvedPlan && { approved_plan: approvedPlan }),
+    ...wishes,
   };
 }
 

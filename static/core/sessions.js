@@ -3,6 +3,7 @@
 /** @import { SearchHit, Session } from "./types.js" */
 
 import * as api from "./api.js";
+import { forgetQueue } from "./queue.js";
 import { set, state } from "./state.js";
 import { tellTabs } from "./tabs.js";
 
@@ -53,6 +54,7 @@ export async function deleteSession(id) {
     report(error);
     return false;
   }
+  forgetQueue(id);
   set({ sessions: state.sessions.filter((session) => session.id !== id) });
   tellTabs({ kind: "sessions" });
   return true;

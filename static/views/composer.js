@@ -2,10 +2,11 @@
 
 import { byId } from "../core/dom.js";
 import { keepDraft, readDraft } from "../core/drafts.js";
+import { mustWait, queueMessage } from "../core/queueing.js";
 import { stopAnswer } from "../core/running.js";
 import { sendMessage } from "../core/sending.js";
-import { isLive, state, watch } from "../core/state.js";
-import { attachAgain, attachmentsProblem, readyFiles } from "../core/uploads.js";
+import { isLive, state, tell, watch } from "../core/state.js";
+import { attachAgain, attachmentsProblem, forgetFiles, readyFiles } from "../core/uploads.js";
 
 const form = byId("composer", HTMLFormElement);
 const area = byId("message", HTMLTextAreaElement);
@@ -14,6 +15,7 @@ const stopButton = byId("stop", HTMLButtonElement);
 
 /** @type {import("../core/types.js").Chat | null} */
 let shown = null;
+let submitting = false;
 
 /** Grow with the text; the style sheet sets the limit. */
 function grow() {
@@ -45,13 +47,15 @@ export function rewrite(text, files = []) {
 function drawButtons() {
   const { chat } = state;
   const live = isLive();
+  const empty = !area.value.trim() && !readyFiles().length;
   const hadFocus = document.activeElement === stopButton || document.activeElement === sendButton;
-  sendButton.hidden = live;
+  sendButton.hidden = live && empty;
+  sendButton.setAttribute("aria-label", live ? "Send after this answer" : "Send");
   stopButton.hidden = !live;
   stopButton.disabled = !chat.live?.runId || chat.live.stopping;
-  sendButton.disabled = chat.sending || chat.phase === "failed" || (!area.value.trim() && !readyFiles().length) || attachmentsProblem() !== "";
-  sendButton.title = attachmentsProblem();
-  area.readOnly = chat.sending;
+  sendButton.disabled = submitting || chat.phase === "failed" || empty || attachmentsProblem() !== "";
+  sendButton.title = attachmentsProblem() || (live ? "Send after this answer" : "");
+  area.readOnly = submitting;
   if (hadFocus && (document.activeElement === document.body || sendButton.disabled)) area.focus();
 }
 
@@ -69,10 +73,25 @@ function draw() {
  */
 async function submit(onSent) {
   const { chat } = state;
-  if (attachmentsProblem() || !(await sendMessage(area.value, { files: readyFiles() }))) return;
-  if (state.chat !== chat) return;
+  if (attachmentsProblem() || submitting) return;
+  if (mustWait()) return queue();
+  submitting = true;
+  const sent = await sendMessage(area.value, { files: readyFiles() }).finally(() => (submitting = false));
+  if (sent && state.chat === chat) {
+    setDraft("");
+    onSent();
+  } else drawButtons();
+}
+
+/** Something else is on its way: what is written waits behind it. */
+function queue() {
+  const { session } = state.chat;
+  const files = readyFiles();
+  if (!session || !queueMessage(area.value, files)) return;
+  keepDraft(session, "");
+  forgetFiles(session, files);
   setDraft("");
-  onSent();
+  tell("chat"); // the files have left the composer
 }
 
 /**
