@@ -2,9 +2,9 @@
 
 import { openChat, syncChat } from "./core/chat.js";
 import { readChoice } from "./core/choice.js";
+import { byId } from "./core/dom.js";
 import { joinInstall, refreshModels, watchInstall } from "./core/models.js";
 import { hearQueues, readQueue } from "./core/queue.js";
-import { startQueues } from "./core/queueing.js";
 import { readAddress } from "./core/route.js";
 import { pauseChat } from "./core/running.js";
 import { refreshSessions } from "./core/sessions.js";
@@ -19,7 +19,6 @@ import { startMissing } from "./views/missing.js";
 import { startModes } from "./views/modes.js";
 import { openPicker, startPicker } from "./views/picker.js";
 import { startSearch } from "./views/search.js";
-import { startSeen } from "./views/seen.js";
 import { startSessions } from "./views/sessions.js";
 import { startStatus } from "./views/status.js";
 import { followAnswer, startTranscript } from "./views/transcript.js";
@@ -29,6 +28,8 @@ const HIDDEN_MS = 4000;
 
 /** Coming back fires several events at once; one look is enough. */
 const LOOK_MS = 50;
+
+const seenButton = byId("seen-open", HTMLButtonElement);
 
 let hiding = 0;
 let looking = 0;
@@ -62,12 +63,18 @@ function onNews(news) {
   if (news.kind === "run" && news.session === state.chat.session) void syncChat();
 }
 
-/** The queue's view is loaded with the first message that waits. */
+/** What waits to be sent is looked after from the first message on. */
 async function showQueue() {
   if (queueShown || !readQueue(state.chat.session).length) return;
   queueShown = true;
-  const view = await import("./views/queue.js");
+  const [sender, view] = await Promise.all([import("./core/queueing.js"), import("./views/queue.js")]);
+  sender.startQueues();
   await view.showQueue(rewrite);
+}
+
+async function openSeen() {
+  const { showSeen } = await import("./views/seen.js");
+  await showSeen();
 }
 
 startFrame();
@@ -81,7 +88,6 @@ startPicker(openEndpoints);
 startMissing(openEndpoints);
 startEndpoints();
 startModes();
-startSeen();
 startControl({ endpoints: openEndpoints, models: openPicker, chats: showChats });
 
 addEventListener("hashchange", openAddress);
@@ -90,8 +96,9 @@ addEventListener("focus", lookAgain);
 addEventListener("online", lookAgain);
 hearTabs(onNews);
 hearQueues();
-startQueues();
 watch(["chat", "queue"], () => void showQueue());
+watch(["chat"], () => (seenButton.hidden = !state.chat.session));
+seenButton.addEventListener("click", () => void openSeen());
 
 set({ choice: readChoice() });
 openAddress();

@@ -5,7 +5,7 @@
 
 /** @import { Message, Upload } from "./types.js" */
 
-import { tell } from "./state.js";
+import { isLive, state, tell } from "./state.js";
 import { endedEarly } from "./words.js";
 
 /**
@@ -21,7 +21,10 @@ import { endedEarly } from "./words.js";
 
 const PREFIX = "odysseus.queue.";
 
-/** What storage did not take. @type {Map<string, Queued[]>} */
+/** The sessions whose next message is being sent. @type {Set<string>} */
+export const underWay = new Set();
+
+/** What storage did not take, or must not hold. @type {Map<string, Queued[]>} */
 const unkept = new Map();
 
 /**
@@ -46,10 +49,12 @@ export function readQueue(session) {
  * @param {Queued[]} items
  */
 function keepQueue(session, items) {
+  const unwritten = items.some(({ wishes }) => wishes.incognito === true);
+  if (unwritten) unkept.set(session, items);
+  else unkept.delete(session);
   try {
-    if (items.length) localStorage.setItem(PREFIX + session, JSON.stringify(items));
+    if (items.length && !unwritten) localStorage.setItem(PREFIX + session, JSON.stringify(items));
     else localStorage.removeItem(PREFIX + session);
-    unkept.delete(session);
   } catch (error) {
     console.warn("The queue cannot be kept.", error);
     unkept.set(session, items);
@@ -120,4 +125,18 @@ export function holdOf(last) {
   if (endedEarly(metadata, live?.ended ? live.error : null)) return last.role === "user" ? "Not sent: the message before it was not answered." : "Not sent: the answer before it ended early.";
   if (work.ask?.state !== "pending") return "";
   return work.ask.kind === "approval" ? "Not sent: your decision is needed first." : "Not sent: the question above comes first.";
+}
+
+/** Why the open chat's queue stands still; empty when it moves. */
+export function hold() {
+  const first = readQueue(state.chat.session)[0];
+  if (!first || isLive()) return "";
+  return first.problem || (first.now ? "" : holdOf(state.chat.messages.at(-1)));
+}
+
+/** Whether what is written now belongs behind something else. */
+export function mustWait() {
+  const { session } = state.chat;
+  if (!session) return false;
+  return isLive() || underWay.has(session) || (readQueue(session).length > 0 && !hold());
 }

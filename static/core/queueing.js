@@ -1,15 +1,16 @@
 /**
  * Sends what waits in a queue once its session is free: in order, and once over all tabs. What the session stands at is
- * asked of the server under a lock, so two tabs that see a run end at once send one message. Draws nothing.
+ * asked of the server under a lock, so two tabs that see a run end at once send one message. Loaded with the first
+ * message that waits. Draws nothing.
  */
 
 /** @import { Queued } from "./queue.js" */
 
 import * as api from "./api.js";
 import { fromStored } from "./history.js";
-import { changeQueued, dequeue, enqueue, holdOf, putFirst, readQueue } from "./queue.js";
+import { changeQueued, dequeue, hold, holdOf, putFirst, readQueue, underWay } from "./queue.js";
 import { stopAnswer } from "./running.js";
-import { sendMessage, wishesNow } from "./sending.js";
+import { sendMessage } from "./sending.js";
 import { refreshSessions } from "./sessions.js";
 import { isLive, state, watch } from "./state.js";
 import { tellTabs } from "./tabs.js";
@@ -21,36 +22,9 @@ const AWAY_MS = 3000;
 /** Looked at to learn whether a message whose sending broke off has arrived. */
 const LOOK_BACK = 6;
 
-/** @type {Set<string>} */
-const sending = new Set();
 /** The sessions that were seen running: their queues go on even when another chat is open. @type {Set<string>} */
 const running = new Set();
 let again = 0;
-
-/** Why the open chat's queue stands still; empty when it moves. */
-export function hold() {
-  const first = readQueue(state.chat.session)[0];
-  if (!first || isLive()) return "";
-  return first.problem || (first.now ? "" : holdOf(state.chat.messages.at(-1)));
-}
-
-/** Whether what is written now belongs behind something else. */
-export function mustWait() {
-  const { session } = state.chat;
-  if (!session) return false;
-  return isLive() || sending.has(session) || (readQueue(session).length > 0 && !hold());
-}
-
-/**
- * @param {string} text
- * @param {import("./types.js").Upload[]} files
- */
-export function queueMessage(text, files) {
-  const { session } = state.chat;
-  if (!session || (!text.trim() && !files.length)) return false;
-  enqueue(session, { text, files, wishes: wishesNow() });
-  return true;
-}
 
 /** Send one now, in place of the answer that is being written. @param {string} id */
 export function sendNow(id) {
@@ -67,12 +41,12 @@ export function sendNow(id) {
  * @param {string} session
  */
 async function goOn(session) {
-  if (sending.has(session) || !readQueue(session).length) return;
-  sending.add(session);
+  if (underWay.has(session) || !readQueue(session).length) return;
+  underWay.add(session);
   try {
     await alone(session, () => sendFirst(session));
   } finally {
-    sending.delete(session);
+    underWay.delete(session);
   }
 }
 

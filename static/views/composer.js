@@ -2,9 +2,9 @@
 
 import { byId } from "../core/dom.js";
 import { keepDraft, readDraft } from "../core/drafts.js";
-import { mustWait, queueMessage } from "../core/queueing.js";
+import { enqueue, mustWait } from "../core/queue.js";
 import { stopAnswer } from "../core/running.js";
-import { sendMessage } from "../core/sending.js";
+import { sendMessage, wishesNow } from "../core/sending.js";
 import { isLive, state, tell, watch } from "../core/state.js";
 import { attachAgain, attachmentsProblem, forgetFiles, readyFiles } from "../core/uploads.js";
 
@@ -87,7 +87,8 @@ async function submit(onSent) {
 function queue() {
   const { session } = state.chat;
   const files = readyFiles();
-  if (!session || !queueMessage(area.value, files)) return;
+  if (!session || (!area.value.trim() && !files.length)) return;
+  enqueue(session, { text: area.value, files, wishes: wishesNow() });
   keepDraft(session, "");
   forgetFiles(session, files);
   setDraft("");

@@ -6,8 +6,8 @@
 import { byId, h, reconcile, setText, smallButton as small } from "../core/dom.js";
 import { icon } from "../core/icons.js";
 import { loadStyle } from "../core/lazy.js";
-import { dequeue, readQueue } from "../core/queue.js";
-import { hold, sendNow } from "../core/queueing.js";
+import { dequeue, hold, readQueue } from "../core/queue.js";
+import { sendNow } from "../core/queueing.js";
 import { isLive, state, watch } from "../core/state.js";
 
 /** @typedef {(text: string, files: import("../core/types.js").Upload[]) => void} Rewrite */
@@ -64,7 +64,7 @@ function draw(rewrite) {
   const items = readQueue(state.chat.session);
   node.hidden = !items.length;
   const why = hold();
-  setText(title, why || (items.length === 1 ? "Sent when the answer is finished" : `${items.length} messages, sent one by one when the answer is finished`));
+  setText(title, why || (items.length === 1 ? "Sent when the answer is finished" : "Sent one by one when the answer is finished"));
   title.dataset.tone = why ? "bad" : "quiet";
   reconcile(list, rows, items, ({ id }) => id, (item) => createRow(item, rewrite));
 }

@@ -4,10 +4,9 @@
 
 import * as api from "../core/api.js";
 import { byId, h, setText } from "../core/dom.js";
-import { state, watch } from "../core/state.js";
+import { state } from "../core/state.js";
 import { count } from "../core/words.js";
 
-const button = byId("seen-open", HTMLButtonElement);
 const dialog = byId("seen", HTMLDialogElement);
 const body = byId("seen-body", HTMLElement);
 
@@ -58,7 +57,8 @@ function draw(seen) {
   body.replaceChildren(...parts.filter((part) => part instanceof Node));
 }
 
-async function open() {
+/** Show what the next request of the open chat would hold. */
+export async function showSeen() {
   const { session } = state.chat;
   if (!session) return;
   body.replaceChildren(h("p", { class: "quiet", role: "status" }, "Counting…"));
@@ -73,11 +73,7 @@ async function open() {
   }
 }
 
-export function startSeen() {
-  watch(["chat"], () => (button.hidden = !state.chat.session));
-  button.addEventListener("click", () => void open());
-  byId("seen-close", HTMLButtonElement).addEventListener("click", () => dialog.close());
-  dialog.addEventListener("click", (event) => {
-    if (event.target === dialog) dialog.close(); // the backdrop
-  });
-}
+byId("seen-close", HTMLButtonElement).addEventListener("click", () => dialog.close());
+dialog.addEventListener("click", (event) => {
+  if (event.target === dialog) dialog.close(); // the backdrop
+});

@@ -38,7 +38,7 @@ async def test_messages_written_during_an_answer_are_sent_in_order_behind_it(sea
     await tab.send("Third")
     await expect(_queue(tab)).to_have_count(2)
     await expect(tab.field).to_have_value("")
-    await expect(tab.page.locator("#queue h2")).to_contain_text("sent one by one when the answer is finished")
+    await expect(tab.page.locator("#queue h2")).to_contain_text("Sent one by one when the answer is finished")
     await tab.page.reload()
     await expect(_queue(tab)).to_have_count(2)
     gate.set()
