@@ -51,6 +51,7 @@ from odysseus.store.uploads import UploadStore
 from odysseus.tools.base import Tool
 from odysseus.tools.mcp import McpServers
 from odysseus.tools.shelf import Shelf, Stores
+from odysseus.web.assets import Assets
 from odysseus.web.cors import add_cors, cors_of
 from odysseus.web.guard import Guard, add_headers, host_name
 from odysseus.web.problems import problems
@@ -156,7 +157,7 @@ async def _services(config: Config, place: Place, clock: Clock, db: Database) ->
         runs=RunRegistry(runs, desk, afterwards, clock, run_settings(config)),
         router=router,
         installer=Installer(place.data / MODELS),
-        static=STATIC.resolve(),
+        assets=Assets(STATIC.resolve()),
         started_at=clock.monotonic(),
     )
 

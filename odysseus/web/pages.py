@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from aiohttp import web
 
 from odysseus import __version__
 from odysseus.web.answers import json_answer
 from odysseus.web.guard import COOKIE
+from odysseus.web.release import INDEX
 from odysseus.web.services import services
 
 COOKIE_DAYS = 30
@@ -22,22 +21,17 @@ async def index(request: web.Request) -> web.StreamResponse:
             COOKIE, request.query["token"], max_age=COOKIE_DAYS * 86_400, httponly=True, samesite="Strict", path="/"
         )
         return answer
-    return page_file(services(request).static / "index.html")
+    return await services(request).assets.answer(request, INDEX)
 
 
 async def static_file(request: web.Request) -> web.StreamResponse:
     """GET /static/{path}"""
-    root = services(request).static
-    name = request.match_info["path"]
-    path = (root / name).resolve() if "\x00" not in name else root
-    if not path.is_relative_to(root) or not path.is_file():
-        raise web.HTTPNotFound
-    return page_file(path)
+    return await services(request).assets.answer(request, request.match_info["path"])
 
 
-def page_file(path: Path) -> web.FileResponse:
-    """A file that browsers ask about again each time, since the next version has the same names."""
-    return web.FileResponse(path, headers={"Cache-Control": "no-cache"})
+async def worker(request: web.Request) -> web.StreamResponse:
+    """GET /sw.js — at the root, since a service worker sees only what lies below it."""
+    return await services(request).assets.answer(request, None)
 
 
 async def health(request: web.Request) -> web.StreamResponse:

@@ -28,6 +28,7 @@ def routes() -> list[web.RouteDef]:
     return [
         web.get("/", pages.index),
         web.get("/static/{path:.+}", pages.static_file),
+        web.get("/sw.js", pages.worker),
         web.get("/docs", description.docs),
         web.get("/openapi.json", description.openapi),
         web.get("/api/health", pages.health),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from aiohttp import web
 
@@ -30,6 +29,7 @@ from odysseus.store.sweeper import Sweeper
 from odysseus.store.uploads import UploadStore
 from odysseus.tools.mcp import McpServers
 from odysseus.tools.shelf import Shelf
+from odysseus.web.assets import Assets
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Services:
     runs: RunRegistry
     router: Router
     installer: Installer
-    static: Path
+    assets: Assets
     started_at: float
 
 

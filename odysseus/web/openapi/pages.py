@@ -6,7 +6,6 @@ import asyncio
 
 from aiohttp import web
 
-from odysseus.web.pages import page_file
 from odysseus.web.services import services
 
 
@@ -19,7 +18,7 @@ async def openapi(_: web.Request) -> web.StreamResponse:
 
 async def docs(request: web.Request) -> web.StreamResponse:
     """GET /docs"""
-    return page_file(services(request).static / "docs.html")
+    return await services(request).assets.answer(request, "docs.html")
 
 
 def _document() -> bytes:

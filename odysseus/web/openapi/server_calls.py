@@ -150,6 +150,14 @@ SERVER: Sequence[Operation] = (
     ),
     Operation(
         method="get",
+        path="/sw.js",
+        id="serviceWorker",
+        tag="Server",
+        summary="The page's service worker, which keeps the page's files",
+        answers=of_file("The script", "text/javascript"),
+    ),
+    Operation(
+        method="get",
         path="/docs",
         id="docs",
         tag="Server",
