@@ -26,11 +26,7 @@ from odysseus.web.openapi import pages as description
 def routes() -> list[web.RouteDef]:
     """The addresses and who answers them."""
     return [
-        web.get("/", pages.index),
-        web.get("/static/{path:.+}", pages.static_file),
-        web.get("/sw.js", pages.worker),
-        web.get("/docs", description.docs),
-        web.get("/openapi.json", description.openapi),
+        *_page(),
         web.get("/api/health", pages.health),
         web.post("/agent/{agent_name}/chat", agents.chat),
         web.post("/agent/{agent_name}/chat/stream", agents.stream),
@@ -86,6 +82,17 @@ def _compared() -> list[web.RouteDef]:
         web.delete("/api/compare/{comparison}", compare.delete),
         web.post("/api/compare/{comparison}/vote", compare.vote),
         web.post("/api/compare/{comparison}/keep", compare.keep),
+    ]
+
+
+def _page() -> list[web.RouteDef]:
+    """The page and its files, and the description."""
+    return [
+        web.get("/", pages.index),
+        web.get("/static/{path:.+}", pages.static_file),
+        web.get("/sw.js", pages.worker),
+        web.get("/docs", description.docs),
+        web.get("/openapi.json", description.openapi),
     ]
 
 
