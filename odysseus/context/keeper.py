@@ -46,10 +46,15 @@ class Keeper:
         self._cache = TokenCache()
         self._compactor = Compactor(summaries)
 
-    async def past(self, session_id: str) -> Past:
-        """What a session's next prompt is made of: its last summary, and the turns behind it."""
-        summary = await self._summaries.last(session_id)
-        messages = await self._messages.since(session_id, summary.upto if summary else -1)
+    async def past(self, session_id: str, behind: str | None = None) -> Past:
+        """What a session's next prompt is made of: its last summary, and the turns after it.
+
+        Of what is shown, or of the path down to the message `behind`; of nothing when that is empty.
+        """
+        if behind == "":
+            return Past(session_id)
+        summary = await self._summaries.last(session_id, behind)
+        messages = await self._messages.since(session_id, summary.upto if summary else -1, behind)
         if len(messages) > MANY:
             turns = await asyncio.to_thread(self._turns_of, messages)
         else:

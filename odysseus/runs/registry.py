@@ -21,7 +21,7 @@ from odysseus.clock import Clock, Timer
 from odysseus.context.builder import UserClock, system_text
 from odysseus.context.given import Given
 from odysseus.context.turns import Turn
-from odysseus.errors import ShuttingDown
+from odysseus.errors import Conflict, ShuttingDown
 from odysseus.events import Mode, StopReason, UsageReport
 from odysseus.providers.base import ChatRequest, Finished
 from odysseus.providers.pricing import cost_of
@@ -38,6 +38,7 @@ from odysseus.runs.recorder import IncognitoRecorder, StoreRecorder
 from odysseus.runs.run import Limits, Recorder, Run, Work
 from odysseus.runs.sources import ContextWish
 from odysseus.runs.trace import given_of
+from odysseus.store.placing import Place
 from odysseus.store.runs import Begun, Decided, RunStart, RunStore
 from odysseus.store.uploads import Upload
 
@@ -49,7 +50,8 @@ class Ask:
     """A turn that somebody wants. A `patient` one waits for the session's run in place of stopping it.
 
     `given` is what its caller gives the model beside the words, `context` what is to be found for it here.
-    `answer_id` is the id that the answer is stored under, where the caller has given it away already.
+    `answer_id` is the id that the answer is stored under, where the caller has given it away already. `place` is where
+    it stands: where it names a question to answer again, or an answer, the text and the files are the question's.
     """
 
     session_id: str
@@ -66,6 +68,7 @@ class Ask:
     answer_id: str = ""
     context: ContextWish = field(default_factory=ContextWish)
     agent: AgentWish = field(default_factory=AgentWish)
+    place: Place = field(default_factory=Place)
 
     @property
     def incognito(self) -> bool:
@@ -161,6 +164,16 @@ class RunRegistry:
                 self._forget(session_id)
                 await self._desk.forget(session_id)
 
+    @asynccontextmanager
+    async def still(self, session_id: str) -> AsyncIterator[None]:
+        """Let nothing begin in the session meanwhile, and nothing wait for the user. Raises Conflict during a run."""
+        async with self._lock(session_id):
+            if self.is_running(session_id):
+                raise Conflict("A run goes on in this session. Wait for its end, or stop it.")
+            await self._store.retire_approvals(session_id)
+            self._desk.approvals.forget(session_id)
+            yield
+
     async def close(self) -> None:
         """Take no more runs, end those that go, and let them store their records."""
         self._closing = True
@@ -204,7 +217,7 @@ class RunRegistry:
 
     async def _start(self, ask: Ask, encode: Encode) -> Run:
         async with self._lock(ask.session_id):
-            ask, sealed = await self._decided(ask)  # a refused decision leaves a run that goes alone
+            ask, sealed = await self._decided(await self._placed(ask))  # a refused one leaves a run that goes alone
             uploads = await self._briefing.sources.attached(ask.context)
             await self._retire(ask.session_id, "replaced")
             await self._afterwards.make_way(ask.route)
@@ -228,8 +241,24 @@ class RunRegistry:
         await run.finished()
         if run.record.get("status") != "completed" or ask.incognito or ask.agent.profile or self._closing:
             return
+        if ask.place.again:  # its words were looked at with the first answer
+            return
         outside = bool(given_of(run.draft.steps).get("given_outside")) or run.record["tool_calls"] > 0
         self._afterwards.begin(ask.route, Said(ask.session_id, ask.message, run.draft.text, outside))
+
+    async def _placed(self, ask: Ask) -> Ask:
+        """The ask with the question that it names, if any, and what that stands behind."""
+        if not ask.place.again:
+            if ask.place.behind:
+                await self._store.check(ask.session_id, ask.place.behind)
+            return ask
+        question = await self._store.question(ask.session_id, ask.place.again)
+        return replace(
+            ask,
+            message=question.text,
+            place=Place(question.behind, question.id),
+            context=replace(ask.context, attachments=question.files),
+        )
 
     async def _decided(self, ask: Ask) -> tuple[Ask, Sealed | None]:
         """The sealed call that the user has decided on, and the ask with the wishes it was sealed under."""
@@ -251,7 +280,7 @@ class RunRegistry:
         return Question(
             ask.route,
             system_text(system, ask.user_clock, self._clock.wall()),
-            await self._briefing.keeper.past(ask.session_id),
+            await self._briefing.keeper.past(ask.session_id, ask.place.behind),
             "" if ask.agent.decision else ask.message,
             ask.given,
             tuple(self._incognito.get(ask.session_id, ())) if ask.incognito else (),
@@ -326,7 +355,9 @@ def _run_start(run_id: str, ask: Ask, sealed: Sealed | None, uploads: Sequence[U
     if sealed and ask.agent.decision:
         decided = Decided(sealed.approval_id, STATE_OF[ask.agent.decision], sealed.user_message_id or "")
     files = [{"id": one.id, "name": one.name, "mime": one.mime, "size": one.size} for one in uploads]
-    return RunStart(run_id, ask.session_id, ask.mode, ask.message, route.endpoint_id, route.model, decided, files)
+    return RunStart(
+        run_id, ask.session_id, ask.mode, ask.message, route.endpoint_id, route.model, decided, files, ask.place
+    )
 
 
 def _identity(run_id: str, ask: Ask, begun: Begun | None, now: float) -> Identity:

@@ -12,7 +12,8 @@ from odysseus.runs.history import answer_messages, came_to_nothing
 from odysseus.store.messages import Message
 
 GIVEN = "given"
-"""Where a question's metadata holds the text that the model was given with it."""
+"""Where a question's metadata holds the text that the model was given with it. Of an answer it is that of a question
+which was answered again: each answer keeps its own."""
 
 
 def turns_of(messages: Sequence[Message]) -> tuple[Turn, ...]:
@@ -26,7 +27,13 @@ def turns_of(messages: Sequence[Message]) -> tuple[Turn, ...]:
             outside = bool(message.metadata.get("given_outside", True))
             turns.append(Turn(ChatMessage("user", message.content), given, (), message.position, 1, outside))
             continue
-        turn = turns.pop() if turns else Turn()
+        turn = _given_anew(turns.pop() if turns else Turn(), message)
         answer = (*turn.answer, *answer_messages(message.content, message.metadata))
         turns.append(replace(turn, answer=answer, end=message.position, messages=turn.messages + 1))
     return tuple(turns)
+
+
+def _given_anew(turn: Turn, answer: Message) -> Turn:
+    if GIVEN not in answer.metadata:
+        return turn
+    return replace(turn, given=answer.metadata[GIVEN], from_outside=bool(answer.metadata.get("given_outside", True)))

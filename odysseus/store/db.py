@@ -10,7 +10,7 @@ import asyncio
 import logging
 import os
 import sqlite3
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
@@ -65,14 +65,14 @@ class Database:
         task.add_done_callback(self._writes.discard)
         return await asyncio.shield(task)
 
-    async def read(self, sql: str, parameters: Iterable[Any] = ()) -> list[Row]:
+    async def read(self, sql: str, parameters: Iterable[Any] | Mapping[str, Any] = ()) -> list[Row]:
         """All rows of a query, from the last committed state. Raises StoreError."""
         try:
             return list(await self._reader.execute_fetchall(sql, parameters))
         except (sqlite3.Error, ValueError) as error:  # aiosqlite says by ValueError that it is closed
             raise store_error(error) from error
 
-    async def read_one(self, sql: str, parameters: Iterable[Any] = ()) -> Row | None:
+    async def read_one(self, sql: str, parameters: Iterable[Any] | Mapping[str, Any] = ()) -> Row | None:
         """The first row of a query, or None."""
         rows = await self.read(sql, parameters)
         return rows[0] if rows else None

@@ -6,7 +6,7 @@ Each step is one transaction, so a crash leaves either all of it or none.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
@@ -14,9 +14,11 @@ import orjson
 from odysseus.clock import Clock
 from odysseus.errors import NotFound
 from odysseus.events import Mode
+from odysseus.store import tree
 from odysseus.store.approvals import ApprovalState, decide, retire
 from odysseus.store.db import Connection, Database
 from odysseus.store.messages import Message, append_message, new_message_id
+from odysseus.store.placing import Place, Question, check_message, find_question, go_back, go_to, put_answer
 from odysseus.store.sessions import title_of
 
 
@@ -31,7 +33,8 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class RunStart:
-    """What is known of a run before its first byte. One that is `decided` upon brings no message of its own."""
+    """What is known of a run before its first byte. One that is `decided` upon brings no message of its own, nor does
+    one whose `place` is that of a question which is there."""
 
     run_id: str
     session_id: str
@@ -41,6 +44,7 @@ class RunStart:
     model: str
     decided: Decided | None = None
     attachments: Sequence[Mapping[str, Any]] = ()
+    place: Place = field(default_factory=Place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +92,11 @@ class RunStore:
         self._clock = clock
 
     async def begin(self, start: RunStart) -> Begun:
-        """Store the user's message and the run. Raises NotFound when the session is gone, Conflict for an approval
-        that is used or expired. A message retires what waited for the user."""
+        """Store the user's message and the run. Raises NotFound when the session or a message is gone, Conflict for an
+        approval that is used or expired. A message retires what waited for the user."""
         now = self._clock.wall()
-        user_message_id = start.decided.user_message_id if start.decided else new_message_id()
 
-        async def work(db: Connection) -> int:
+        async def work(db: Connection) -> Begun:
             cursor = await db.execute(
                 """UPDATE sessions SET endpoint_id = ?, model = ?,
                    name = CASE WHEN name = '' THEN ? ELSE name END WHERE id = ?""",
@@ -101,24 +104,32 @@ class RunStore:
             )
             if cursor.rowcount == 0:
                 raise NotFound("There is no such session. It may have been deleted.")
-            if start.decided:
-                await decide(db, start.decided.approval_id, start.session_id, start.decided.state, now)
-            else:
-                await retire(db, start.session_id)
-                said: dict[str, Any] = {"run_id": start.run_id}
-                if start.attachments:
-                    said["attachments"] = start.attachments
-                await append_message(
-                    db, Message(user_message_id, start.session_id, 0, "user", start.message, said, now)
-                )
+            left = await tree.tip(db, start.session_id) if start.place.again else None
+            asked = await _asked(db, start, now)
             cursor = await db.execute(
-                """INSERT INTO runs (run_id, session_id, user_message_id, mode, status, started_at)
-                   VALUES (?, ?, ?, ?, 'running', ?)""",
-                (start.run_id, start.session_id, user_message_id, start.mode, now),
+                """INSERT INTO runs (run_id, session_id, user_message_id, mode, status, started_at, parent_id, left_id)
+                   VALUES (?, ?, ?, ?, 'running', ?, ?, ?)""",
+                (
+                    start.run_id,
+                    start.session_id,
+                    asked,
+                    start.mode,
+                    now,
+                    await tree.tip(db, start.session_id),
+                    left,
+                ),
             )
-            return cursor.lastrowid or 0
+            return Begun(cursor.lastrowid or 0, asked, now)
 
-        return Begun(await self._db.write(work), user_message_id, now)
+        return await self._db.write(work)
+
+    async def question(self, session_id: str, message_id: str) -> Question:
+        """The question that this message is or answers. Raises NotFound, BadRequest when it was deleted."""
+        return await find_question(self._db, session_id, message_id)
+
+    async def check(self, session_id: str, message_id: str) -> None:
+        """Raises NotFound when the session has no such message."""
+        await check_message(self._db, session_id, message_id)
 
     async def retire_approvals(self, session_id: str) -> None:
         """What waits for the user in this session waits no longer."""
@@ -150,16 +161,23 @@ class RunStore:
     ) -> None:
         """Store the terminal record, and the answer when there is one, in its place in the history.
 
-        `given` is what the question's metadata keeps of what the model was given with it.
+        `given` is what is kept of what the model was given with the question: in its metadata, or in the answer's when
+        it was answered again, so that each answer keeps its own.
         """
 
         async def work(db: Connection) -> None:
-            if given:
-                await db.execute(
-                    "UPDATE messages SET metadata = json_patch(metadata, ?) WHERE id = ?",
-                    (orjson.dumps(given).decode(), record["user_message_id"]),
-                )
-            await _finish(db, record, answer, self._clock.wall())
+            placed = await tree.first_row(
+                db, "SELECT parent_id, left_id FROM runs WHERE record_id = ?", (record["record_id"],)
+            )
+            parent, left = placed or (None, None)
+            if left is None:
+                await _patch(db, record["user_message_id"], given or {})
+            if answer:
+                kept = {"given": "", "given_outside": False, **(given or {})} if left else {}
+                await put_answer(db, replace(answer, metadata={**answer.metadata, **kept}), parent)
+            elif left:
+                await go_back(db, record["session_id"], parent, left)
+            await _finish(db, record, self._clock.wall(), answered=answer is not None)
 
         await self._db.write(work)
 
@@ -188,10 +206,33 @@ class RunStore:
         return [row[0] for row in rows]
 
 
-async def _finish(db: Connection, record: Mapping[str, Any], answer: Message | None, now: float) -> None:
-    if answer:
-        await append_message(db, answer, question_id=record["user_message_id"])
-    elif record["failure"] or record["status"] != "completed":
+async def _asked(db: Connection, start: RunStart, now: float) -> str:
+    """Have the run's question as the last message that is shown, or for a decision leave it; gives its id."""
+    if start.decided:
+        await decide(db, start.decided.approval_id, start.session_id, start.decided.state, now)
+        return start.decided.user_message_id
+    await retire(db, start.session_id)
+    await go_to(db, start.session_id, start.place)
+    if start.place.again:
+        return start.place.again
+    said: dict[str, Any] = {"run_id": start.run_id}
+    if start.attachments:
+        said["attachments"] = start.attachments
+    question = Message(new_message_id(), start.session_id, 0, "user", start.message, said, now)
+    await append_message(db, question)
+    return question.id
+
+
+async def _patch(db: Connection, message_id: str, fields: Mapping[str, Any]) -> None:
+    if fields:
+        await db.execute(
+            "UPDATE messages SET metadata = json_patch(metadata, ?) WHERE id = ?",
+            (orjson.dumps(fields).decode(), message_id),
+        )
+
+
+async def _finish(db: Connection, record: Mapping[str, Any], now: float, *, answered: bool) -> None:
+    if not answered and (record["failure"] or record["status"] != "completed"):
         await _mark_unanswered(db, record)
     await db.execute(
         "UPDATE runs SET status = ?, stop_reason = ?, message_id = ?, record = ?, finished_at = ? WHERE record_id = ?",
@@ -217,6 +258,6 @@ async def _mark_unanswered(db: Connection, record: Mapping[str, Any]) -> None:
     why = {key: record[key] for key in ("run_id", "status", "stop_reason", "failure")}
     await db.execute(
         """UPDATE messages SET metadata = json_patch(metadata, ?1) WHERE id = ?2 AND NOT EXISTS (
-               SELECT 1 FROM runs WHERE user_message_id = ?2 AND message_id IS NOT NULL)""",
-        (orjson.dumps(why).decode(), record["user_message_id"]),
+               SELECT 1 FROM messages WHERE session_id = ?3 AND parent_id = ?2 AND role = 'assistant')""",
+        (orjson.dumps(why).decode(), record["user_message_id"], record["session_id"]),
     )

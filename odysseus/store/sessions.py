@@ -45,7 +45,8 @@ class Session:
     used_at: float = 0.0
 
 
-_SELECT = """SELECT s.*, (SELECT count(*) FROM messages m WHERE m.session_id = s.id) AS message_count FROM sessions s"""
+_SELECT = """SELECT s.*, (SELECT count(*) FROM messages m
+             WHERE m.session_id = s.id AND m.active = 1) AS message_count FROM sessions s"""
 PANES = "(SELECT session_id FROM compare_panes)"
 """The sessions of comparisons, which are none of the user's chats."""
 

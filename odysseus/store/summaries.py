@@ -1,6 +1,7 @@
 """The table of summaries: what older turns of a session come to, for the model. The messages themselves stay.
 
-A summary that stands for a message which is edited or deleted is gone; the database sees to it.
+A summary that stands for a message which is edited or deleted is gone; the database sees to it. One that was made on
+another branch holds there alone.
 """
 
 from __future__ import annotations
@@ -10,13 +11,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from odysseus.clock import Clock
+from odysseus.store import tree
 from odysseus.store.db import Connection, Database, Row
 from odysseus.store.messages import Message
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What stands for all messages of a session up to the position `upto`: `messages` of them.
+    """What stands for the path of a session down to the message at the position `upto`: `messages` of them.
 
     `outside` says that text from outside went into it.
     """
@@ -35,12 +37,14 @@ class SummaryStore:
         self._db = db
         self._clock = clock
 
-    async def last(self, session_id: str) -> Summary | None:
-        """The one that stands for the most."""
+    async def last(self, session_id: str, leaf: str | None = None) -> Summary | None:
+        """The one that stands for the most of what is shown, or of the path down to `leaf`."""
+        where = "m.number IN (SELECT number FROM path)" if leaf else "m.active = 1"
         row = await self._db.read_one(
-            """SELECT session_id, upto, messages, text, outside FROM summaries
-               WHERE session_id = ? ORDER BY upto DESC LIMIT 1""",
-            (session_id,),
+            f"""{tree.PATH if leaf else ""} SELECT s.session_id, s.upto, s.messages, s.text, s.outside FROM summaries s
+                CROSS JOIN messages m ON m.session_id = s.session_id AND m.position = s.upto
+                WHERE s.session_id = :session AND {where} ORDER BY s.upto DESC LIMIT 1""",
+            {"session": session_id, "leaf": leaf},
         )
         return Summary(row[0], row[1], row[2], row[3], bool(row[4])) if row else None
 
@@ -51,8 +55,8 @@ class SummaryStore:
 
         async def work(db: Connection) -> bool:
             rows = await db.execute_fetchall(
-                """SELECT id, content FROM messages WHERE session_id = ? AND position > ? AND position <= ?
-                   ORDER BY position""",
+                """SELECT id, content FROM messages
+                   WHERE session_id = ? AND active = 1 AND position > ? AND position <= ? ORDER BY position""",
                 (summary.session_id, start, summary.upto),
             )
             if _digest(rows) != _digest((message.id, message.content) for message in covered):

@@ -21,6 +21,7 @@ from odysseus.runs.registry import Ask
 from odysseus.runs.run import Run
 from odysseus.runs.sources import ContextWish
 from odysseus.store.compare import Comparison, Pane
+from odysseus.store.placing import Place
 from odysseus.text import clean_text
 from odysseus.web.answers import completes, json_answer
 from odysseus.web.body import convert, list_field, read_fields
@@ -30,6 +31,8 @@ from odysseus.web.services import Services, services
 RUN_ID_HEADER = "X-Odysseus-Run-Id"
 MESSAGE_LIMIT = 50_000
 MAX_OFFSET_MINUTES = 18 * 60
+ROOT = "root"
+"""The `parent_id` of a first message."""
 
 
 class ChatBody(Struct, frozen=True, kw_only=True):
@@ -71,6 +74,12 @@ class ChatBody(Struct, frozen=True, kw_only=True):
     )
     plan_mode: Annotated[bool, Meta(description="Only tools that read; the model is asked for a plan")] = False
     workspace: Annotated[str, Meta(description="Whole path of the folder to work in, for this message")] = ""
+    parent_id: Annotated[
+        str, Meta(description="The message follows this one and begins a branch; `root`: it is a first message")
+    ] = ""
+    regenerate: Annotated[
+        str, Meta(description="A question, or an answer to it: it is answered once more. No message goes with it")
+    ] = ""
 
 
 async def send(request: web.Request) -> web.StreamResponse:
@@ -130,13 +139,36 @@ def check_message(body: ChatBody, most_files: int) -> str:
     message = body.message.strip()
     if bool(body.tool_approval_id) != bool(body.tool_approval_decision):
         raise BadRequest("`tool_approval_id` and `tool_approval_decision` (approve, approve_task or deny) go together.")
-    if body.tool_approval_id:
+    check_branch(body)
+    if body.tool_approval_id or body.regenerate:
         return ""
     if not message and not body.attachments:
         raise BadRequest("The message is empty.")
     if len(message) > MESSAGE_LIMIT:
         raise BadRequest(f"The message has {len(message):,} characters; the limit is {MESSAGE_LIMIT:,}.")
     return message
+
+
+def check_branch(body: ChatBody) -> None:
+    """Raises BadRequest for fields that make no sense beside `parent_id` and `regenerate`."""
+    name = "regenerate" if body.regenerate else "parent_id"
+    if not (body.regenerate or body.parent_id):
+        return
+    if body.incognito:
+        raise BadRequest(f"`{name}` and `incognito` do not go together: an incognito message is in no branch.")
+    if body.tool_approval_id:
+        raise BadRequest(
+            f"`{name}` and `tool_approval_id` do not go together: a decision goes on where it was asked for."
+        )
+    if body.regenerate and (body.message.strip() or body.attachments or body.parent_id):
+        raise BadRequest("With `regenerate` the question is there: leave out `message`, `attachments` and `parent_id`.")
+
+
+def place_of(body: ChatBody) -> Place:
+    """Where in its session the message stands."""
+    if body.regenerate or not body.parent_id:
+        return Place(again=body.regenerate)
+    return Place("" if body.parent_id == ROOT else body.parent_id)
 
 
 def cursor(after: str | None, last_event_id: str | None) -> int:
@@ -213,6 +245,7 @@ async def _ask(request: web.Request, body: ChatBody, message: str) -> Ask:
         detached=not body.compare_mode,
         context=context_wish(body),
         agent=agent_wish(body, session.workspace, clock),
+        place=place_of(body),
     )
 
 

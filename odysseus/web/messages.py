@@ -1,9 +1,9 @@
-"""A session's messages: history, edit, delete, truncate, search (contract, section 8)."""
+"""A session's messages: history, branches, edit, delete, truncate, search (contract, section 8)."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any
@@ -16,7 +16,7 @@ from odysseus.dialects.agent_frames import shown_command
 from odysseus.errors import BadRequest
 from odysseus.render.blocks import render_stretches
 from odysseus.store.approvals import ApprovalState
-from odysseus.store.messages import Message
+from odysseus.store.messages import Message, Page
 from odysseus.store.search import search_messages
 from odysseus.text import clean_text
 from odysseus.web.answers import completes, json_answer
@@ -48,6 +48,12 @@ class TruncatePoint(Struct, frozen=True):
     message_id: Annotated[str, Meta(description="The last message to keep")]
 
 
+class BranchPoint(Struct, frozen=True):
+    """A message of the branch to show."""
+
+    message_id: Annotated[str, Meta(description="A message of the branch to show")]
+
+
 @dataclass(frozen=True, slots=True)
 class Since:
     """What has happened to stored answers: what became of their cards, and which runs were undone."""
@@ -67,9 +73,12 @@ async def history(request: web.Request) -> web.StreamResponse:
     """GET /api/history/{id}"""
     services_ = services(request)
     session = await services_.sessions.get(session_id(request))
-    page = await services_.messages.page(session.id, _limit(request), clean_text(request.query.get("before", "")))
+    limit, before = _limit(request), clean_text(request.query.get("before", ""))
+    named = clean_text(request.query.get("leaf", ""))
+    leaf = await services_.messages.newest_leaf(session.id, named) if named else None
+    page = await services_.messages.page(session.id, limit, before, leaf)
     since = Since(await services_.approvals.states(session.id), await services_.changes.undone_runs(session.id))
-    shown = await asyncio.to_thread(_show_all, page.messages, since)
+    shown = await asyncio.to_thread(_show_all, page, since)
     return json_answer(
         {
             "history": shown,
@@ -79,6 +88,18 @@ async def history(request: web.Request) -> web.StreamResponse:
             "model": session.model,
         }
     )
+
+
+@completes
+async def branch(request: web.Request) -> web.StreamResponse:
+    """POST /api/session/{id}/branch"""
+    services_ = services(request)
+    body = await read(request, BranchPoint)
+    session = await services_.sessions.get(session_id(request))
+    if not await services_.messages.is_shown(session.id, body.message_id):
+        async with services_.runs.still(session.id):
+            await services_.messages.switch(session.id, body.message_id)
+    return json_answer({"status": "ok"})
 
 
 @completes
@@ -145,6 +166,7 @@ def message_json(message: Message, since: Since) -> dict[str, Any]:
         "html": html,
         "metadata": metadata,
         "created_at": iso(message.created_at),
+        "parent_id": message.parent_id,
     }
 
 
@@ -178,8 +200,11 @@ def _placed(step: Mapping[str, Any], blocks: Mapping[int, int]) -> dict[str, Any
     return shown
 
 
-def _show_all(messages: Sequence[Message], since: Since) -> list[dict[str, Any]]:
-    return [message_json(message, since) for message in messages]
+def _show_all(page: Page, since: Since) -> list[dict[str, Any]]:
+    return [
+        {**message_json(message, since), "siblings": page.siblings.get(message.id, [message.id])}
+        for message in page.messages
+    ]
 
 
 def _limit(request: web.Request) -> int:

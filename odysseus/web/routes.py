@@ -48,6 +48,7 @@ def routes() -> list[web.RouteDef]:
         web.get("/api/session/{session}/export", sessions.export),
         web.get("/api/session/{session}/context", context.show),
         web.get("/api/history/{session}", messages.history),
+        web.post("/api/session/{session}/branch", messages.branch),
         web.post("/api/session/{session}/edit-message", messages.edit),
         web.post("/api/session/{session}/delete-messages", messages.delete),
         web.post("/api/session/{session}/truncate", messages.truncate),

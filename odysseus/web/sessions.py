@@ -179,6 +179,7 @@ def as_json(session: Session, messages: list[Message] | Any) -> str:
                 "content": message.content,
                 "metadata": {key: value for key, value in message.metadata.items() if key != "transcript"},
                 "created_at": iso(message.created_at),
+                "parent_id": message.parent_id,
             }
             for message in messages
         ],

@@ -65,8 +65,8 @@ async def test_a_change_takes_the_summaries_of_what_it_changes(
 async def test_a_late_answer_to_an_old_question_takes_its_summary(stores: Stores, summaries: SummaryStore) -> None:
     session, messages = await talk(stores, 3)
     await summarise(summaries, messages, 0, 4)
-    late = Message(new_message_id(), session, 0, "assistant", "late", {}, 0.0)
-    await stores.db.write(lambda db: append_message(db, late, question_id=messages[0].id))
+    late = Message(new_message_id(), session, 0, "assistant", "late", {}, 0.0, messages[0].id)
+    await stores.db.write(lambda db: append_message(db, late))
     assert await summaries.last(session) is None
 
 

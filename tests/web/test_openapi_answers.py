@@ -288,6 +288,7 @@ WAYS: Mapping[str, Way] = {
     "exportSession": in_session,
     "history": in_session,
     "context": in_session,
+    "switchBranch": with_message,
     "editMessage": edit,
     "deleteMessages": with_message,
     "truncateSession": with_message,

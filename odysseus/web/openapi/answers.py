@@ -96,7 +96,7 @@ class Session(Struct):
     created_at: Time
     updated_at: Time
     last_message_at: Annotated[str | None, Meta(description="ISO 8601, UTC; null before the first message")]
-    message_count: Annotated[int, Meta(description="Stored messages")]
+    message_count: Annotated[int, Meta(description="Messages of the branch that is shown")]
     total_tokens: Annotated[int, Meta(description="Tokens of all its runs")]
     running: Annotated[bool, Meta(description="Whether a run of it goes on")]
 
@@ -185,11 +185,13 @@ class Metadata(Struct, kw_only=True):
     web_sources: Annotated[list[UsedPage] | UnsetType, Meta(description="What the web gave")] = UNSET
     memories_used: Annotated[list[UsedMemory] | UnsetType, Meta(description="What was remembered")] = UNSET
     given: Annotated[
-        str | UnsetType, Meta(description="Of a question: all the text that the model was given with it")
+        str | UnsetType,
+        Meta(description="All the text that the model was given with a question, of it or of one more answer to it"),
     ] = UNSET
-    given_outside: Annotated[
-        bool | UnsetType, Meta(description="Of a question: whether that text may be what others wrote")
-    ] = UNSET
+    given_outside: Annotated[bool | UnsetType, Meta(description="Whether that text may be what others wrote")] = UNSET
+
+
+ParentId = Annotated[str | None, Meta(description="The message before it; null for a first one")]
 
 
 class ExportedMessage(Struct):
@@ -200,6 +202,7 @@ class ExportedMessage(Struct):
     content: Annotated[str, Meta(description="Its text, as Markdown")]
     metadata: Annotated[dict[str, Any], Meta(description="What belongs to it, as it is stored")]
     created_at: Time
+    parent_id: ParentId
 
 
 class Message(Struct):
@@ -211,13 +214,17 @@ class Message(Struct):
     html: Annotated[str, Meta(description="The answer as safe HTML; empty for the user's words")]
     metadata: Metadata
     created_at: Time
+    parent_id: ParentId
+    siblings: Annotated[
+        list[str], Meta(description="The messages behind the same one in the order they were made, itself among them")
+    ]
 
 
 class History(Struct):
     """A page of a session's messages, oldest first."""
 
     history: Annotated[list[Message], Meta(description="The messages")]
-    total: Annotated[int, Meta(description="How many the session has")]
+    total: Annotated[int, Meta(description="How many the branch has")]
     has_more_before: Annotated[bool, Meta(description="Whether there are older ones")]
     name: Annotated[str, Meta(description="The session's name")]
     model: Annotated[str, Meta(description="The session's model")]
@@ -227,7 +234,7 @@ class ExportedChat(Struct):
     """A whole session."""
 
     session: Session
-    messages: Annotated[list[ExportedMessage], Meta(description="All messages in order")]
+    messages: Annotated[list[ExportedMessage], Meta(description="All messages of the branch that is shown")]
 
 
 class SearchHit(Struct):

@@ -183,9 +183,24 @@ MESSAGES: Sequence[Operation] = (
             SESSION,
             Parameter("limit", "query", "How many", Annotated[int, Meta(ge=1, le=messages.PAGE_LIMIT)]),
             Parameter("before", "query", "Only those before this message"),
+            Parameter(
+                "leaf", "query", "Of the branch through this message, down to the newest beneath it; absent: the shown"
+            ),
         ),
         answers=said("A page of them", answers.History),
         errors=(400, 404),
+    ),
+    Operation(
+        method="post",
+        path="/api/session/{session}/branch",
+        id="switchBranch",
+        tag="Messages",
+        summary="Show the branch through a message",
+        description="Down to the newest message beneath it. A message that is shown changes nothing.",
+        parameters=(SESSION,),
+        body=Body(messages.BranchPoint),
+        answers=said("It is shown", answers.Done),
+        errors=(*CHANGES, 409),
     ),
     Operation(
         method="post",
