@@ -216,6 +216,8 @@ async def _pane_ask(request: web.Request, body: ChatBody, message: str, comparis
         raise BadRequest("Field 'mode': models are compared in the mode chat, without tools.")
     if body.incognito:
         raise BadRequest("Field 'incognito': a comparison is kept until you delete it.")
+    if body.regenerate or body.parent_id:
+        raise BadRequest("`regenerate` and `parent_id` are for chats: the panes of a comparison have no branches.")
     services_ = services(request)
     return Ask(
         session_id=pane.session_id,

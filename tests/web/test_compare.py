@@ -213,7 +213,7 @@ async def test_no_other_model_answers_in_a_panes_place(upstream: Upstream, tmp_p
         assert [request.json["model"] for request in upstream.requests] == ["zebra-9b"]
 
 
-@pytest.mark.parametrize("fields", [{"mode": "agent"}, {"incognito": True}])
+@pytest.mark.parametrize("fields", [{"mode": "agent"}, {"incognito": True}, {"parent_id": "root"}])
 async def test_panes_are_chats_that_are_kept(server: Server, fields: dict[str, Any]) -> None:
     made = await compared(server)
     body = {"session": made["panes"][0]["session"], "message": "Why?", "compare_mode": True, **fields}

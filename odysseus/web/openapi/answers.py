@@ -215,6 +215,11 @@ class Message(Struct):
     metadata: Metadata
     created_at: Time
     parent_id: ParentId
+
+
+class PlacedMessage(Message):
+    """A message with those beside it."""
+
     siblings: Annotated[
         list[str], Meta(description="The messages behind the same one in the order they were made, itself among them")
     ]
@@ -223,7 +228,7 @@ class Message(Struct):
 class History(Struct):
     """A page of a session's messages, oldest first."""
 
-    history: Annotated[list[Message], Meta(description="The messages")]
+    history: Annotated[list[PlacedMessage], Meta(description="The messages")]
     total: Annotated[int, Meta(description="How many the branch has")]
     has_more_before: Annotated[bool, Meta(description="Whether there are older ones")]
     name: Annotated[str, Meta(description="The session's name")]
