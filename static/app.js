@@ -13,13 +13,13 @@ import { hearTabs } from "./core/tabs.js";
 import { startAttach } from "./views/attach.js";
 import { rewrite, startComposer } from "./views/composer.js";
 import { startControl } from "./views/control.js";
-import { openEndpoints, startEndpoints } from "./views/endpoints.js";
 import { showChats, startFrame } from "./views/frame.js";
 import { startMissing } from "./views/missing.js";
 import { startModes } from "./views/modes.js";
 import { openPicker, startPicker } from "./views/picker.js";
 import { startSearch } from "./views/search.js";
 import { startSessions } from "./views/sessions.js";
+import { followSettings, openSettings } from "./views/settings.js";
 import { startStatus } from "./views/status.js";
 import { followAnswer, startTranscript } from "./views/transcript.js";
 
@@ -36,7 +36,9 @@ let looking = 0;
 let queueShown = false;
 
 function openAddress() {
-  const { session, message } = readAddress();
+  const { session, message, settings } = readAddress();
+  void followSettings();
+  if (settings !== null) return;
   if (session !== state.chat.session || message) void openChat(session, message);
 }
 
@@ -77,6 +79,8 @@ async function openSeen() {
   await showSeen();
 }
 
+const openEndpoints = () => openSettings("endpoints");
+
 startFrame();
 startSessions();
 startSearch();
@@ -86,9 +90,8 @@ startAttach();
 startStatus();
 startPicker(openEndpoints);
 startMissing(openEndpoints);
-startEndpoints();
 startModes();
-startControl({ endpoints: openEndpoints, models: openPicker, chats: showChats });
+startControl({ settings: openSettings, models: openPicker, chats: showChats });
 
 addEventListener("hashchange", openAddress);
 document.addEventListener("visibilitychange", onVisibility);

@@ -59,7 +59,7 @@ async function problem(response) {
  * @param {number} [patience]
  * @returns {Promise<any>}
  */
-async function call(method, path, body, signal, patience) {
+export async function call(method, path, body, signal, patience) {
   const init = /** @type {RequestInit} */ ({ method, signal });
   if (body !== undefined) {
     init.body = JSON.stringify(body);

@@ -1,4 +1,6 @@
-/** The address of a chat: `#<session id>`, with `/<message id>` behind it for one message. */
+/** The address of a chat: `#<session id>`, with `/<message id>` behind it for one message; and of the settings: `#settings/<section>`. */
+
+const SETTINGS = "settings";
 
 /**
  * @param {string} session
@@ -8,10 +10,14 @@ export function addressOf(session, message) {
   return `#${[session, ...(message ? [message] : [])].map(encodeURIComponent).join("/")}`;
 }
 
-/** @returns {{ session: string | null, message: string | null }} */
+/** @param {string} section  empty is the first */
+export const settingsAddress = (section) => `#${[SETTINGS, ...(section ? [section] : [])].join("/")}`;
+
+/** What is open, by the address; `settings` is the section that stands before the chat, or null. @returns {{ session: string | null, message: string | null, settings: string | null }} */
 export function readAddress() {
   const [session = "", message = ""] = location.hash.slice(1).split("/").map(decode);
-  return { session: session || null, message: message || null };
+  if (session === SETTINGS) return { session: null, message: null, settings: message };
+  return { session: session || null, message: message || null, settings: null };
 }
 
 /** @param {string} part */

@@ -1,28 +1,59 @@
-/** The look that was wished for: light, dark, or what the system has. Kept in the browser. */
+/** The look that was wished for: light, dark, or what the system has; and the size of the text. Kept in the browser. */
 
-const KEY = "odysseus.theme";
+const THEME = "odysseus.theme";
+const TEXT = "odysseus.text-size";
 
 /** The names of what is the system's own. */
 const SYSTEM = ["system", "auto", "default"];
+const SIZES = ["small", "large", "larger"];
 
 /** @param {unknown} name  one that the page does not have changes nothing */
 export function setTheme(name) {
   const theme = SYSTEM.includes(String(name)) ? "" : name;
   if (theme !== "" && theme !== "light" && theme !== "dark") return;
-  if (theme) document.documentElement.dataset.theme = theme;
-  else delete document.documentElement.dataset.theme;
+  put("theme", theme);
+  keep(THEME, theme);
+}
+
+/** The theme that was wished for; empty is the system's. */
+export const readTheme = () => document.documentElement.dataset.theme ?? "";
+
+/** @param {string} size  small, normal, large or larger */
+export function setTextSize(size) {
+  const known = SIZES.includes(size) ? size : "";
+  put("text", known);
+  keep(TEXT, known);
+}
+
+/** The size of the text; empty is the usual one. */
+export const readTextSize = () => document.documentElement.dataset.text ?? "";
+
+/**
+ * @param {"theme" | "text"} name
+ * @param {string} value  empty takes it away
+ */
+function put(name, value) {
+  if (value) document.documentElement.dataset[name] = value;
+  else delete document.documentElement.dataset[name];
+}
+
+/**
+ * @param {string} key
+ * @param {string} value
+ */
+function keep(key, value) {
   try {
-    localStorage.setItem(KEY, theme);
+    localStorage.setItem(key, value);
   } catch (error) {
-    console.warn("The theme cannot be kept.", error);
+    console.warn("The look cannot be kept.", error);
   }
 }
 
 export function restoreTheme() {
   try {
-    const theme = localStorage.getItem(KEY);
-    if (theme) document.documentElement.dataset.theme = theme;
+    put("theme", localStorage.getItem(THEME) ?? "");
+    put("text", localStorage.getItem(TEXT) ?? "");
   } catch (error) {
-    console.warn("The theme cannot be read.", error);
+    console.warn("The look cannot be read.", error);
   }
 }

@@ -154,6 +154,56 @@
  *
  * @typedef {{ label: string, kind: string, base_url: string, models: string[] }} FoundServer  A local server that answers.
  *
+ * @typedef {"allow" | "ask" | "deny"} Policy
+ *
+ * @typedef {object} ToolInfo
+ * @property {string} name
+ * @property {string} family
+ * @property {string} description
+ * @property {string[]} effects
+ * @property {Policy} policy
+ * @property {Policy} default  what the settings file says
+ * @property {boolean} fixed  the settings file denies it
+ * @property {string} note
+ *
+ * @typedef {{ name: string, state: "starting" | "ready" | "failed" | "missing", note: string }} ToolServer
+ *
+ * @typedef {object} AgentInfo
+ * @property {string} name
+ * @property {string} description
+ * @property {string} endpoint
+ * @property {string} model
+ * @property {string[]} tools
+ * @property {string[]} allow
+ * @property {boolean} ready
+ * @property {string} path
+ *
+ * @typedef {object} Memory
+ * @property {string} id
+ * @property {string} text
+ * @property {string} category
+ * @property {boolean} pinned
+ * @property {"kept" | "proposed"} state
+ * @property {boolean} outside
+ *
+ * @typedef {object} LibraryEntry
+ * @property {string} id
+ * @property {"file" | "folder" | "upload"} kind
+ * @property {string} name
+ * @property {string | null} path
+ * @property {"waiting" | "indexing" | "ready" | "failed"} state
+ * @property {string} note
+ * @property {number} documents
+ * @property {number} chunks
+ * @property {number} failed
+ * @property {number} empty
+ * @property {{ path: string, note: string }[]} problems
+ *
+ * @typedef {{ items: LibraryEntry[], mode: "hybrid" | "words" | "off", note: string, documents: number, chunks: number }} LibraryList
+ * @typedef {{ filename: string, heading: string, page: number | null, snippet: string, similarity: number }} Passage
+ * @typedef {{ source_id: string | null, name: string, done: number, total: number, file: string, failed: number }} LibraryProgress
+ * @typedef {{ status: string, version: string, runs: number, uptime: number }} Health
+ *
  * @typedef {{ id: string, event: string, data: string }} StreamEvent  One event of an event stream, as text.
  *
  * @typedef {{ type?: undefined, delta: string, thinking?: boolean }} DeltaFrame

@@ -5,13 +5,28 @@ import { setMode } from "../core/modes.js";
 import { state, watch } from "../core/state.js";
 import { restoreTheme, setTheme } from "../core/theme.js";
 
-/** @typedef {Record<"endpoints" | "models" | "chats", () => void>} Panels */
+/** @typedef {{ settings: (section?: string) => void, models: () => void, chats: () => void }} Panels */
 
-/** The names that a panel may be called by. @type {Record<string, keyof Panels>} */
-const NAMES = {
+/** The names that a section of the settings may be called by. @type {Record<string, string>} */
+const SECTIONS = {
+  settings: "",
+  preferences: "",
   endpoints: "endpoints",
-  settings: "endpoints",
   providers: "endpoints",
+  tools: "tools",
+  mcp: "tools",
+  agents: "agents",
+  memory: "memories",
+  memories: "memories",
+  library: "library",
+  files: "library",
+  appearance: "appearance",
+  theme: "appearance",
+  about: "about",
+};
+
+/** The names that another panel may be called by. @type {Record<string, "models" | "chats">} */
+const NAMES = {
   models: "models",
   model: "models",
   chats: "chats",
@@ -50,6 +65,16 @@ function switchModel({ model, endpoint_id }) {
 }
 
 /**
+ * @param {string} name
+ * @param {Panels} panels
+ */
+function openPanel(name, panels) {
+  const section = name.replace(/^settings\//, "");
+  if (Object.hasOwn(SECTIONS, section)) panels.settings(SECTIONS[section]);
+  else if (Object.hasOwn(NAMES, name)) panels[/** @type {"models" | "chats"} */ (NAMES[name])]();
+}
+
+/**
  * @param {Record<string, unknown>} control
  * @param {Panels} panels
  */
@@ -63,8 +88,7 @@ function apply(control, panels) {
     case "set_theme":
       return setTheme(control.theme_name);
     case "open_panel":
-      if (Object.hasOwn(NAMES, String(control.panel))) panels[/** @type {keyof Panels} */ (NAMES[String(control.panel)])]();
-      break;
+      return openPanel(String(control.panel).trim().toLowerCase(), panels);
     case "highlight":
       return highlight(control);
     case "clear_highlight":

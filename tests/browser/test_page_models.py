@@ -76,7 +76,7 @@ async def test_the_dialog_gives_the_focus_back_to_what_opened_it(seat: Seat) -> 
     tab = await seat.tab()
     await tab.page.locator("#picker-button").click()
     await tab.page.get_by_role("button", name="Endpoints…").click()
-    await expect(tab.page.get_by_role("dialog", name="Endpoints")).to_be_visible()
+    await expect(tab.page.get_by_role("dialog", name="Settings")).to_be_visible()
     await tab.page.keyboard.press("Escape")
     await expect(tab.page.locator("#picker-button")).to_be_focused()
 
@@ -101,7 +101,7 @@ async def test_a_missing_model_is_told_with_two_ways_out(bare: Seat) -> None:
     await expect(tab.page.locator(".session")).to_have_count(0)
     await expect(tab.field).to_have_value("Hello?")
     await notice.get_by_role("button", name="Add an endpoint").click()
-    form = tab.page.get_by_role("dialog", name="Endpoints")
+    form = tab.page.get_by_role("dialog", name="Settings")
     await form.get_by_label("Address").fill(bare.upstream.base_url)
     await form.get_by_label("Name").fill("Mine")
     await form.get_by_role("button", name="Add endpoint").click()
@@ -115,7 +115,7 @@ async def test_a_missing_model_is_told_with_two_ways_out(bare: Seat) -> None:
 async def test_an_added_endpoint_is_removed_only_when_confirmed(bare: Seat) -> None:
     tab = await bare.tab()
     await tab.page.locator("#missing").get_by_role("button", name="Add an endpoint").click()
-    form = tab.page.get_by_role("dialog", name="Endpoints")
+    form = tab.page.get_by_role("dialog", name="Settings")
     await form.get_by_label("Address").fill(bare.upstream.base_url)
     await form.get_by_label("Key").fill("sk-secret")
     await form.get_by_role("button", name="Add endpoint").click()
@@ -133,7 +133,7 @@ async def test_an_added_endpoint_is_removed_only_when_confirmed(bare: Seat) -> N
 async def test_a_wrong_address_is_told_in_words(bare: Seat) -> None:
     tab = await bare.tab()
     await tab.page.locator("#missing").get_by_role("button", name="Add an endpoint").click()
-    form = tab.page.get_by_role("dialog", name="Endpoints")
+    form = tab.page.get_by_role("dialog", name="Settings")
     await form.get_by_label("Address").fill("http://127.0.0.1:9/v1")
     await form.get_by_role("button", name="Add endpoint").click()
     await expect(form.locator("#endpoint-result")).to_have_attribute("data-tone", "bad")

@@ -1,0 +1,90 @@
+/** The dialog of the settings: its sections at the side, each loaded when it is opened. Knows nothing of what is in them. */
+
+import { byId, h, setText } from "../../core/dom.js";
+import { icon } from "../../core/icons.js";
+import { addressOf, readAddress, settingsAddress } from "../../core/route.js";
+import { state } from "../../core/state.js";
+
+/**
+ * Fills a section. What it gives back is called when the section is left.
+ *
+ * @typedef {(root: HTMLElement) => void | (() => void)} Draw
+ */
+
+/** The sections by their names in the address. @type {Record<string, { title: string, load: () => Promise<{ draw: Draw }> }>} */
+const SECTIONS = {
+  endpoints: { title: "Endpoints", load: () => import("./endpoints.js") },
+  tools: { title: "Tools", load: () => import("./tools.js") },
+  agents: { title: "Agents", load: () => import("./agents.js") },
+  memories: { title: "Memories", load: () => import("./memories.js") },
+  library: { title: "Library", load: () => import("./library.js") },
+  appearance: { title: "Appearance", load: () => import("./appearance.js") },
+  about: { title: "About", load: () => import("./about.js") },
+};
+
+const FIRST = "endpoints";
+
+const title = h("h2", { id: "settings-title" }, "Settings");
+const close = h("button", { type: "button", class: "icon-button", "aria-label": "Close", onclick: () => dialog.close() }, icon("close"));
+const links = Object.entries(SECTIONS).map(([name, { title: text }]) => h("a", { href: settingsAddress(name), "data-section": name }, text));
+const nav = h("nav", { "aria-label": "Settings" }, ...links);
+const heading = h("h3", { id: "settings-section", tabindex: -1 });
+const root = h("div", { class: "section-body" });
+const panel = h("section", { "aria-labelledby": "settings-section" }, heading, root);
+const dialog = h("dialog", { id: "settings", "aria-labelledby": "settings-title" }, h("header", {}, title, close), h("div", { class: "settings-body" }, nav, panel));
+
+let shown = "";
+/** @type {(() => void) | void} */
+let leave;
+
+/** @param {string} name */
+async function change(name) {
+  leave?.();
+  leave = undefined;
+  shown = name;
+  const section = /** @type {{ title: string, load: () => Promise<{ draw: Draw }> }} */ (SECTIONS[name]);
+  for (const link of links) link.setAttribute("aria-current", link.dataset.section === name ? "page" : "false");
+  links.find((link) => link.dataset.section === name)?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  setText(heading, section.title);
+  root.replaceChildren();
+  panel.scrollTop = 0;
+  try {
+    const { draw } = await section.load();
+    if (shown === name && dialog.open) leave = draw(root);
+  } catch (error) {
+    console.warn("A section of the settings cannot be loaded.", error);
+    if (shown === name) root.replaceChildren(h("p", { role: "alert" }, "This cannot be loaded. Is the server still running?"));
+  }
+}
+
+/** Show a section, and the dialog, if it is not open. @param {string} section */
+export function showSettings(section) {
+  const name = Object.hasOwn(SECTIONS, section) ? section : FIRST;
+  const opened = !dialog.open;
+  if (opened) dialog.showModal();
+  if (shown === name && !opened) return;
+  void change(name);
+  if (!opened) heading.focus();
+}
+
+export const hideSettings = () => dialog.close();
+
+/** The address is the chat's again, and the focus goes to where it is of use. */
+function left() {
+  leave?.();
+  leave = undefined;
+  shown = "";
+  root.replaceChildren(); // what was typed, like a key, goes with it
+  if (readAddress().settings !== null) {
+    const { session } = state.chat;
+    history.replaceState(null, "", session ? addressOf(session) : location.pathname + location.search);
+  }
+  // What opened it may be gone, when a new endpoint made it needless.
+  if (document.activeElement === document.body) byId("message", HTMLTextAreaElement).focus();
+}
+
+document.body.append(dialog);
+dialog.addEventListener("close", left);
+dialog.addEventListener("click", (event) => {
+  if (event.target === dialog) dialog.close(); // the backdrop
+});
