@@ -10,6 +10,7 @@ import { pauseChat } from "./core/running.js";
 import { refreshSessions } from "./core/sessions.js";
 import { set, state, watch } from "./core/state.js";
 import { hearTabs } from "./core/tabs.js";
+import { startUnread } from "./core/unread.js";
 import { startAttach } from "./views/attach.js";
 import { rewrite, startComposer } from "./views/composer.js";
 import { startControl } from "./views/control.js";
@@ -51,18 +52,25 @@ function lookAgain() {
   }, LOOK_MS);
 }
 
+/** Nothing is followed in a hidden tab; the list of chats tells what has ended. */
+function letGo() {
+  pauseChat();
+  void refreshSessions();
+}
+
 function onVisibility() {
   clearTimeout(hiding);
-  if (document.visibilityState === "hidden") hiding = setTimeout(pauseChat, HIDDEN_MS);
+  if (document.visibilityState === "hidden") hiding = setTimeout(letGo, HIDDEN_MS);
   else lookAgain();
 }
 
 /** @param {import("./core/tabs.js").News} news */
 function onNews(news) {
   if (news.kind === "models") return void Promise.all([refreshModels(), watchInstall()]);
-  if (document.visibilityState === "hidden") return;
+  const hidden = document.visibilityState === "hidden";
+  if (hidden && news.kind !== "run") return;
   void refreshSessions();
-  if (news.kind === "run" && news.session === state.chat.session) void syncChat();
+  if (!hidden && news.kind === "run" && news.session === state.chat.session) void syncChat();
 }
 
 /** What waits to be sent is looked after from the first message on. */
@@ -81,6 +89,7 @@ async function openSeen() {
 
 const openEndpoints = () => openSettings("endpoints");
 
+startUnread();
 startFrame();
 startSessions();
 startSearch();

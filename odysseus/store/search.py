@@ -50,13 +50,19 @@ def snippet_of(content: str, query: str) -> str:
     return ("…" if start else "") + piece + ("…" if start + SNIPPET < len(content) else "")
 
 
-async def search_messages(db: Database, query: str, limit: int = 50) -> Sequence[Hit]:
-    """The newest messages that hold all words of `query`; those of comparisons have no place in it."""
+async def search_messages(db: Database, query: str, session_id: str = "", limit: int = 50) -> Sequence[Hit]:
+    """The newest messages that hold all words of `query`; those of comparisons have no place in it.
+
+    With a session, those of it in their order.
+    """
     clause, parameters = match_clause(query)
+    order = "m.number DESC"
+    if session_id:
+        clause, parameters, order = f"m.session_id = ? AND {clause}", [session_id, *parameters], "m.position"
     rows = await db.read(
         f"""SELECT m.session_id, m.id, s.name, m.content, m.created_at FROM messages m
             JOIN sessions s ON s.id = m.session_id
-            WHERE {clause} AND s.id NOT IN (SELECT session_id FROM compare_panes) ORDER BY m.number DESC LIMIT ?""",
+            WHERE {clause} AND s.id NOT IN (SELECT session_id FROM compare_panes) ORDER BY {order} LIMIT ?""",
         (*parameters, limit),
     )
     return [Hit(row[0], row[1], row[2], snippet_of(row[3], query), row[4]) for row in rows]

@@ -27,6 +27,8 @@ from odysseus.web.sessions import session_id
 PAGE_LIMIT = 200
 DEFAULT_LIMIT = 50
 RENDERED_KEPT = 256
+FOUND = 50
+FOUND_IN_ONE = 1000
 
 
 class Edit(Struct, frozen=True):
@@ -137,7 +139,9 @@ async def truncate(request: web.Request) -> web.StreamResponse:
 async def search(request: web.Request) -> web.StreamResponse:
     """GET /api/search"""
     query = clean_text(request.query.get("q", "")).strip()
-    hits = await search_messages(services(request).db, query) if query else []
+    session = clean_text(request.query.get("session", ""))
+    limit = FOUND_IN_ONE if session else FOUND
+    hits = await search_messages(services(request).db, query, session, limit) if query else []
     return json_answer(
         [
             {

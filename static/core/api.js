@@ -74,9 +74,9 @@ export async function call(method, path, body, signal, patience) {
 /** @param {string} id */
 const session = (id) => `/api/session/${encodeURIComponent(id)}`;
 
-/** @type {(query?: string, signal?: AbortSignal) => Promise<Session[]>} */
-export const listSessions = (query = "", signal) =>
-  call("GET", `/api/sessions${query && `?q=${encodeURIComponent(query)}`}`, undefined, signal);
+/** @type {(query?: string, signal?: AbortSignal, archived?: boolean) => Promise<Session[]>} */
+export const listSessions = (query = "", signal, archived = false) =>
+  call("GET", `/api/sessions?q=${encodeURIComponent(query)}${archived ? "&archived=1" : ""}`, undefined, signal);
 
 /** @type {(fields: Partial<Session>) => Promise<Session>} */
 export const createSession = (fields) => call("POST", "/api/session", fields);
@@ -103,8 +103,9 @@ export const context = (id) => call("GET", `${session(id)}/context`);
 /** @type {(id: string, messages: string[]) => Promise<unknown>} */
 export const deleteMessages = (id, messages) => call("POST", `${session(id)}/delete-messages`, { msg_ids: messages });
 
-/** @type {(query: string, signal?: AbortSignal) => Promise<SearchHit[]>} */
-export const search = (query, signal) => call("GET", `/api/search?q=${encodeURIComponent(query)}`, undefined, signal);
+/** In all sessions the newest first; in one, in its order. @type {(query: string, signal?: AbortSignal, session?: string) => Promise<SearchHit[]>} */
+export const search = (query, signal, session = "") =>
+  call("GET", `/api/search?q=${encodeURIComponent(query)}${session && `&session=${encodeURIComponent(session)}`}`, undefined, signal);
 
 /** @type {(fresh: boolean) => Promise<{ items: ModelItem[], default: Route & { mode?: Mode } }>} */
 export const models = (fresh) => call("GET", `/api/models${fresh ? "?refresh=1" : ""}`);

@@ -1,4 +1,4 @@
-/** The list of sessions: reading it, renaming, deleting, searching. */
+/** The list of sessions: reading it, renaming, pinning, putting away, deleting, searching. */
 
 /** @import { SearchHit, Session } from "./types.js" */
 
@@ -8,19 +8,32 @@ import { set, state } from "./state.js";
 import { tellTabs } from "./tabs.js";
 
 const WATCH_MS = 3000;
+const HIDDEN_MS = 5000;
 
 let watching = 0;
+let showsArchived = false;
 
-/** Read the list again. While another session's answer is being written, look again later. */
+/** Read the list again. While an answer is being written that is not followed here, look again later. */
 export async function refreshSessions() {
   clearTimeout(watching);
   try {
-    set({ sessions: await api.listSessions() });
+    const sessions = await api.listSessions();
+    const { session } = state.chat;
+    const away = session !== null && !sessions.some(({ id }) => id === session);
+    set(showsArchived || away ? { sessions, archived: await api.listSessions("", undefined, true) } : { sessions });
   } catch (error) {
     report(error);
   }
-  const elsewhere = state.sessions.some((session) => session.running && session.id !== state.chat.session);
-  if (elsewhere && document.visibilityState === "visible") watching = setTimeout(refreshSessions, WATCH_MS);
+  const hidden = document.visibilityState === "hidden"; // a hidden tab follows nothing
+  const unseen = state.sessions.some(({ id, running }) => running && (hidden || id !== state.chat.session));
+  clearTimeout(watching);
+  if (unseen) watching = setTimeout(refreshSessions, hidden ? HIDDEN_MS : WATCH_MS);
+}
+
+/** Have the archived sessions read with the others, or not any more. @param {boolean} shown */
+export async function showArchived(shown) {
+  showsArchived = shown;
+  await refreshSessions();
 }
 
 /** @param {unknown} error */
@@ -36,11 +49,28 @@ function report(error) {
 export async function renameSession(id, name) {
   try {
     const session = await api.patchSession(id, { name });
-    set({ sessions: state.sessions.map((known) => (known.id === id ? { ...known, name: session.name } : known)) });
+    const renamed = (/** @type {Session} */ known) => (known.id === id ? { ...known, name: session.name } : known);
+    set({ sessions: state.sessions.map(renamed), archived: state.archived.map(renamed) });
     tellTabs({ kind: "sessions" });
   } catch (error) {
     report(error);
   }
+}
+
+/**
+ * Pin a session, put it away, or take that back.
+ *
+ * @param {string} id
+ * @param {{ pinned?: boolean, archived?: boolean }} changes
+ */
+export async function moveSession(id, changes) {
+  try {
+    await api.patchSession(id, changes);
+    tellTabs({ kind: "sessions" });
+  } catch (error) {
+    report(error);
+  }
+  await refreshSessions();
 }
 
 /**
@@ -55,7 +85,8 @@ export async function deleteSession(id) {
     return false;
   }
   forgetQueue(id);
-  set({ sessions: state.sessions.filter((session) => session.id !== id) });
+  const others = (/** @type {Session} */ session) => session.id !== id;
+  set({ sessions: state.sessions.filter(others), archived: state.archived.filter(others) });
   tellTabs({ kind: "sessions" });
   return true;
 }

@@ -32,6 +32,7 @@ export function newChat(session) {
 export const state = {
   chat: newChat(null),
   sessions: [],
+  archived: [],
   models: [],
   modelsKnown: false,
   defaultRoute: { endpoint_id: "", model: "" },
@@ -82,5 +83,6 @@ export function isLive() {
 
 /** The open chat's entry in the list of sessions, if it has one. */
 export function currentSession() {
-  return state.sessions.find((session) => session.id === state.chat.session) ?? null;
+  const isOpen = (/** @type {import("./types.js").Session} */ session) => session.id === state.chat.session;
+  return state.sessions.find(isOpen) ?? state.archived.find(isOpen) ?? null;
 }

@@ -13,6 +13,7 @@
  * @property {Mode} [mode]
  * @property {string} [workspace]  the folder the agent works in; empty when the session has its own
  * @property {boolean} pinned
+ * @property {boolean} [archived]
  * @property {boolean} running
  * @property {number | string} updated_at
  * @property {number | string | null} last_message_at
@@ -323,6 +324,7 @@
  * @typedef {object} State
  * @property {Chat} chat
  * @property {Session[]} sessions
+ * @property {Session[]} archived  read when they are looked at, or when one of them is open
  * @property {ModelItem[]} models
  * @property {boolean} modelsKnown
  * @property {Route} defaultRoute

@@ -2,6 +2,7 @@
 
 import { byId, setText } from "../core/dom.js";
 import { currentSession, state, watch } from "../core/state.js";
+import { unread } from "../core/unread.js";
 
 const side = byId("side", HTMLElement);
 const scrim = byId("scrim", HTMLElement);
@@ -9,6 +10,8 @@ const menu = byId("menu", HTMLButtonElement);
 const title = byId("title", HTMLElement);
 const main = byId("main", HTMLElement);
 const skip = byId("skip", HTMLAnchorElement);
+
+const badge = document.querySelector("link[rel=icon]");
 
 const isOpen = () => document.body.dataset.drawer === "open";
 
@@ -39,10 +42,14 @@ export function showChats() {
   else byId("search", HTMLInputElement).focus();
 }
 
+/** The tab tells how many chats have an answer that nobody has seen. */
 function drawTitle() {
   const name = currentSession()?.name ?? (state.chat.session ? "" : "New chat");
+  const news = unread().length;
   setText(title, name);
-  document.title = name && state.chat.session ? `${name} · Odysseus` : "Odysseus";
+  document.title = `${news ? `(${news}) ` : ""}${name && state.chat.session ? `${name} · ` : ""}Odysseus`;
+  const address = news ? "/static/icon-unread.svg" : "/static/icon.svg";
+  if (badge && badge.getAttribute("href") !== address) badge.setAttribute("href", address);
 }
 
 export function startFrame() {

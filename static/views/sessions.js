@@ -1,4 +1,4 @@
-/** The list of sessions at the side: opening, renaming, exporting and deleting, each in its place. */
+/** The list of sessions at the side: opening, renaming, pinning, putting away, exporting and deleting, each in its place. */
 
 /** @import { Row } from "../core/dom.js" */
 /** @import { Session } from "../core/types.js" */
@@ -7,8 +7,9 @@ import { exportAddress } from "../core/api.js";
 import { byId, h, reconcile, setText, smallButton as small } from "../core/dom.js";
 import { icon } from "../core/icons.js";
 import { addressOf } from "../core/route.js";
-import { deleteSession, renameSession } from "../core/sessions.js";
+import { deleteSession, moveSession, renameSession, showArchived } from "../core/sessions.js";
 import { state, watch } from "../core/state.js";
+import { isUnread } from "../core/unread.js";
 import { dayGroup } from "../core/words.js";
 
 const list = byId("sessions", HTMLElement);
@@ -17,14 +18,16 @@ const list = byId("sessions", HTMLElement);
 /** @type {Map<string, Row<Item>>} */
 const rows = new Map();
 
+let archived = false;
+
 /** Sessions newest first under their day, the pinned ones on top. */
 function items() {
   /** @type {Item[]} */
   const found = [];
   let last = "";
-  const order = [...state.sessions].sort((a, b) => Number(b.pinned) - Number(a.pinned));
+  const order = [...(archived ? state.archived : state.sessions)].sort((a, b) => Number(b.pinned) - Number(a.pinned));
   for (const session of order) {
-    const heading = session.pinned ? "Pinned" : dayGroup(session.last_message_at ?? session.updated_at, new Date());
+    const heading = session.pinned && !archived ? "Pinned" : dayGroup(session.last_message_at ?? session.updated_at, new Date());
     if (heading !== last) found.push({ key: `heading ${heading}`, heading });
     last = heading;
     found.push({ key: session.id, session });
@@ -48,7 +51,8 @@ function create(item) {
 function createRow(first) {
   let session = first;
   const name = h("span", { class: "name", dir: "auto" });
-  const link = h("a", { href: addressOf(session.id) }, h("span", { class: "dot", "aria-hidden": "true" }), name);
+  const mark = h("span", { class: "sr-only" });
+  const link = h("a", { href: addressOf(session.id) }, h("span", { class: "dot", "aria-hidden": "true" }), name, mark);
   const more = h("button", { type: "button", class: "icon-button more", "aria-expanded": "false", onclick: () => toggle() }, icon("more"));
   const drawer = h("div", { class: "row-actions", hidden: true });
   const node = h("div", { class: "session" }, h("div", { class: "row" }, link, more), drawer);
@@ -57,11 +61,19 @@ function createRow(first) {
   const toggle = (open = drawer.hidden === true) => {
     drawer.hidden = !open;
     more.setAttribute("aria-expanded", String(open));
-    if (open) drawer.replaceChildren(...choices());
+    if (open) drawer.replaceChildren(...choices().filter((one) => one instanceof Node));
     else if (drawer.contains(document.activeElement)) more.focus();
+  };
+  /** @param {{ pinned?: boolean, archived?: boolean }} changes */
+  const move = (changes) => {
+    const next = "archived" in changes ? node.nextElementSibling ?? node.previousElementSibling : node;
+    toggle(false);
+    void moveSession(session.id, changes).then(() => document.activeElement === document.body && next?.querySelector("a")?.focus());
   };
   const choices = () => [
     small("Rename", () => rename()),
+    !session.archived && small(session.pinned ? "Unpin" : "Pin", () => move({ pinned: !session.pinned })),
+    small(session.archived ? "Bring back" : "Archive", () => move({ archived: !session.archived })),
     h("a", { class: "button small", href: exportAddress(session.id, "md"), download: true }, "Export"),
     small("Delete", () => confirm(), "danger"),
   ];
@@ -97,7 +109,11 @@ function createRow(first) {
       const open = session.id === state.chat.session;
       if (open) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
-      node.dataset.running = String(session.running || (open && state.chat.live !== null && !state.chat.live.ended));
+      const running = session.running || (open && state.chat.live !== null && !state.chat.live.ended);
+      const unread = isUnread(session);
+      node.dataset.running = String(running);
+      node.dataset.unread = String(unread);
+      setText(mark, running ? " is being answered" : unread ? " has a new answer" : "");
     },
   };
 }
@@ -139,10 +155,29 @@ async function remove(id) {
   if ((await deleteSession(id)) && open) location.hash = "";
 }
 
+function draw() {
+  const found = items();
+  reconcile(list, rows, found, (item) => item.key, create);
+  list.dataset.empty = String(found.length === 0 && !archived);
+}
+
+/** The way between the chats and the archived ones, below the list. */
+function createSwitch() {
+  const button = h("button", { type: "button", class: "archive-switch" });
+  const turn = async (/** @type {boolean} */ on) => {
+    archived = on;
+    setText(button, on ? "Back to the chats" : "Archived chats");
+    button.setAttribute("aria-pressed", String(on));
+    await showArchived(on);
+    draw();
+  };
+  setText(button, "Archived chats");
+  button.addEventListener("click", () => void turn(!archived));
+  return button;
+}
+
 export function startSessions() {
-  watch(["sessions", "chat", "live"], () => {
-    const found = items();
-    reconcile(list, rows, found, (item) => item.key, create);
-    list.dataset.empty = String(found.length === 0);
-  });
+  const way = createSwitch();
+  list.after(way);
+  watch(["sessions", "archived", "chat", "live"], draw);
 }

@@ -1,9 +1,12 @@
-"""The side panel: chats are opened, renamed, deleted and found from there."""
+"""The side panel: chats are opened, renamed, moved, deleted and found from there."""
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from playwright.async_api import Locator, expect
+from upstream import DONE, Pause, finish, text_chunk, usage
 
 from browser.bench import Seat, Tab
 
@@ -110,3 +113,58 @@ async def test_names_and_messages_are_searched_and_lead_to_their_place(seat: Sea
     await expect(tab.page.locator("#results")).to_have_text("Nothing was found.")
     await search.press("Escape")
     await expect(tab.page.locator("#sessions")).to_be_visible()
+
+
+async def test_a_chat_is_pinned_on_top_and_back(seat: Seat) -> None:
+    tab = await seat.tab()
+    first = await _new(tab, "The older one")
+    await _new(tab, "The newer one")
+    names = tab.page.locator("#sessions .name")
+    await expect(names.first).to_have_text("The newer one")
+    row = await _menu(tab, first)
+    await row.get_by_role("button", name="Pin", exact=True).click()
+    await expect(names.first).to_have_text("The older one")
+    await expect(tab.page.locator("#sessions .day").first).to_have_text("Pinned")
+    await (await _menu(tab, first)).get_by_role("button", name="Unpin").click()
+    await expect(names.first).to_have_text("The newer one")
+
+
+async def test_an_archived_chat_leaves_the_list_and_is_brought_back(seat: Seat) -> None:
+    tab = await seat.tab()
+    session = await _new(tab, "Put me away")
+    row = await _menu(tab, session)
+    await row.get_by_role("button", name="Archive").click()
+    await expect(row).to_have_count(0)
+    await expect(tab.page.locator("#title")).to_have_text("Put me away")
+    await tab.ask("Still there?")
+    await tab.page.reload()
+    await expect(tab.page.locator("#title")).to_have_text("Put me away")
+    await tab.page.get_by_role("button", name="Archived chats").click()
+    await expect(row.locator(".name")).to_have_text("Put me away")
+    await (await _menu(tab, session)).get_by_role("button", name="Bring back").click()
+    await expect(row).to_have_count(0)
+    await tab.page.get_by_role("button", name="Back to the chats").click()
+    await expect(row.locator(".name")).to_have_text("Put me away")
+
+
+async def test_an_answer_that_ended_unseen_is_marked_in_the_list_and_on_the_tab(seat: Seat) -> None:
+    gate = asyncio.Event()
+    seat.upstream.reply(text_chunk("Working."), Pause(gate), text_chunk(" Done."), finish(), usage(), DONE)
+    tab = await seat.tab()
+    await tab.send("Work alone")
+    await expect(tab.text).to_have_text("Working.")
+    session = await tab.session()
+    row = _row(tab, session)
+    await expect(row).to_have_attribute("data-running", "true")
+    await tab.page.get_by_role("link", name="New chat").first.click()
+    gate.set()
+    await expect(row).to_have_attribute("data-unread", "true")
+    await expect(row.locator("a")).to_contain_text("has a new answer")
+    await expect(tab.page).to_have_title("(1) Odysseus")
+    await expect(tab.page.locator("link[rel=icon]")).to_have_attribute("href", "/static/icon-unread.svg")
+    await tab.page.reload()
+    await expect(row).to_have_attribute("data-unread", "true")
+    await row.locator("a").click()
+    await expect(tab.text).to_have_text("Working. Done.")
+    await expect(row).to_have_attribute("data-unread", "false")
+    await expect(tab.page).to_have_title("Work alone · Odysseus")

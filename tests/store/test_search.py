@@ -100,6 +100,13 @@ async def test_the_newest_come_first_and_there_is_a_limit(stores: Stores) -> Non
     assert [hit.message_id for hit in await search_messages(stores.db, "word")] == ids[:9:-1]
 
 
+async def test_one_session_is_searched_in_its_order(stores: Stores) -> None:
+    other, session = await stores.session(), await stores.session()
+    await stores.say(other.id, "word elsewhere")
+    ids = await stores.say(session.id, "word one", "nothing", "word two")
+    assert [hit.message_id for hit in await search_messages(stores.db, "word", session.id)] == [ids[0], ids[2]]
+
+
 async def test_the_index_holds_what_the_messages_hold_after_any_changes(stores: Stores) -> None:
     chance = random.Random(7)
     session = await stores.session()

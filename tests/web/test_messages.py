@@ -148,6 +148,12 @@ async def test_search_tells_where_and_when(server: Server, talked: str) -> None:
     assert set(hit) == {"session_id", "message_id", "name", "snippet", "created_at"}
 
 
+async def test_one_session_is_searched_in_its_order(server: Server, talked: str) -> None:
+    hits = await server.get(f"/api/search?q=a&session={talked}")
+    assert [hit["message_id"] for hit in hits] == (await ids(server, talked))[1::2]
+    assert await server.get(f"/api/search?q=a&session={await server.session()}") == []
+
+
 @pytest.mark.parametrize(
     "query", ["", "q=", "q=%20", "q=%00", "q=%22a*%20OR%20NEAR(", "q=%ed%a0%80", "q=" + "a%20" * 1500, "q=zzz&q=yyy"]
 )

@@ -240,9 +240,12 @@ MESSAGES: Sequence[Operation] = (
         path="/api/search",
         id="search",
         tag="Messages",
-        summary="Search the messages of all sessions",
-        parameters=(Parameter("q", "query", "Words that a message must all have"),),
-        answers=said("The hits, the best first", list[answers.SearchHit]),
+        summary="Search the messages of all sessions, or of one",
+        parameters=(
+            Parameter("q", "query", "Words that a message must all have"),
+            Parameter("session", "query", "Only this session, its hits in the order of the chat"),
+        ),
+        answers=said("The hits, the newest first", list[answers.SearchHit]),
     ),
     Operation(
         method="get",
