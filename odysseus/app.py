@@ -15,11 +15,13 @@ from odysseus.clock import Clock, SystemClock
 from odysseus.config import Config, EndpointConfig
 from odysseus.context.files import FileReader
 from odysseus.context.keeper import Keeper
-from odysseus.context.web import Hit, Page
+from odysseus.context.web import Fetch, Hit, Page, Search
+from odysseus.dialects import research as research_dialect
 from odysseus.errors import ConfigError
 from odysseus.models.installer import Installer
 from odysseus.providers.base import Provider
 from odysseus.providers.router import Router
+from odysseus.research.values import Budget as ResearchBudget
 from odysseus.retrieval.library import Library, LibrarySettings
 from odysseus.runs.afterwards import Afterwards
 from odysseus.runs.agent_work import AgentDesk, AgentSettings
@@ -29,6 +31,7 @@ from odysseus.runs.places import Places
 from odysseus.runs.policies import Policies
 from odysseus.runs.recovery import recover
 from odysseus.runs.registry import RunRegistry, RunSettings
+from odysseus.runs.research import ResearchDesk, ResearchSettings
 from odysseus.runs.run import Limits
 from odysseus.runs.sources import Budget, Sources, TimeFilter
 from odysseus.runs.turns import turns_of
@@ -43,6 +46,7 @@ from odysseus.store.file_texts import FileTextStore
 from odysseus.store.memories import MemoryStore
 from odysseus.store.messages import MessageStore
 from odysseus.store.policies import PolicyStore
+from odysseus.store.research import ResearchStore
 from odysseus.store.runs import RunStore
 from odysseus.store.sessions import SessionStore
 from odysseus.store.summaries import SummaryStore
@@ -94,6 +98,8 @@ def make_app(config: Config, place: Place, clock: Clock | None = None) -> web.Ap
         app[SERVICES] = services
         services.library.start()
         services.sweeper.start()
+        if resumed := await services.research.resume():
+            log.info("went on with %d research jobs of the last process", resumed)
         yield
         await close_services(services)
 
@@ -132,6 +138,7 @@ async def _services(config: Config, place: Place, clock: Clock, db: Database) ->
     afterwards = Afterwards(stores.memories, on=config.memory.propose_after_turn)
     policies = Policies(shelf.tools, config.tools, PolicyStore(db))
     await policies.load()
+    research = make_research(config, db, router, clock)
     desk = AgentDesk(policies, briefing, book, Places(place.data.resolve()), agent_settings(config))
     return Services(
         config=config,
@@ -154,7 +161,8 @@ async def _services(config: Config, place: Place, clock: Clock, db: Database) ->
         shelf=shelf,
         policies=policies,
         mcp=mcp,
-        runs=RunRegistry(runs, desk, afterwards, clock, run_settings(config)),
+        research=research,
+        runs=RunRegistry(runs, desk, afterwards, clock, run_settings(config), research=research),
         router=router,
         installer=Installer(place.data / MODELS),
         assets=Assets(STATIC.resolve()),
@@ -184,6 +192,7 @@ async def make_router(config: Config, place: Place, endpoints: EndpointStore, cl
 async def close_services(services: Services) -> None:
     """End the runs, then let go of models, downloads and the database."""
     await services.runs.close()
+    await services.research.close()
     await services.library.close()
     await services.mcp.close()
     await services.installer.close()
@@ -205,8 +214,8 @@ def make_library(
     return Library(db, uploads, clock, LibrarySettings(config.retrieval, [data.resolve()]), remote)
 
 
-def make_sources(config: Config, stores: Stores, files: FileReader, library: Library) -> Sources:
-    """What questions are given. The web's tools are imported with the first question that wants them."""
+def make_web(config: Config) -> tuple[Search, Fetch]:
+    """Who searches the web and reads its pages. The tools for it are imported with the first question."""
 
     async def search(query: str, time_filter: TimeFilter) -> Sequence[Hit]:
         from odysseus.tools.web_search import search
@@ -218,8 +227,13 @@ def make_sources(config: Config, stores: Stores, files: FileReader, library: Lib
 
         return await read_page(url, config.web)
 
+    return search, fetch
+
+
+def make_sources(config: Config, stores: Stores, files: FileReader, library: Library) -> Sources:
+    """What questions are given."""
     budget = Budget(config.retrieval.passages, config.retrieval.tokens)
-    return Sources((stores.uploads, files), stores.memories, (library.retrieval, budget), search, fetch)
+    return Sources((stores.uploads, files), stores.memories, (library.retrieval, budget), *make_web(config))
 
 
 def make_provider(endpoint: EndpointConfig, config: Config, models: Path, clock: Clock) -> Provider:
@@ -265,6 +279,15 @@ def run_settings(config: Config) -> RunSettings:
     )
 
 
+def make_research(config: Config, db: Database, router: Router, clock: Clock) -> ResearchDesk:
+    """Where research jobs live."""
+    given = config.research
+    budget = ResearchBudget(given.rounds, given.queries, given.pages, given.minutes)
+    settings = ResearchSettings(budget, config.server.replay_seconds, config.server.replay_bytes)
+    store, found = ResearchStore(db, clock), make_web(config)
+    return ResearchDesk(store, router.route, found, clock, settings, encode=research_dialect.encode)
+
+
 def _check_names(config: Config, shelf: Shelf) -> None:
     """Raises ConfigError for a tool that is not there."""
     for name, profile in config.agents.items():
@@ -287,4 +310,6 @@ def agent_settings(config: Config) -> AgentSettings:
 
 async def _end_runs(app: web.Application) -> None:
     """On shutdown the streams get their last frames while their sockets are still open."""
+    app[SERVICES].research.quit()
     await app[SERVICES].runs.close()
+    await app[SERVICES].research.close()

@@ -128,6 +128,15 @@ class RetrievalConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     unload_seconds: Seconds = 600.0
 
 
+class ResearchConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """[research]: what one job may do. `queries` are those of one round, `pages` those of all."""
+
+    rounds: Annotated[int, Meta(ge=1, le=10)] = 2
+    queries: Annotated[int, Meta(ge=1, le=10)] = 4
+    pages: Annotated[int, Meta(ge=1, le=200)] = 16
+    minutes: Seconds = 20.0
+
+
 class McpConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """[[mcp]]: one server of the Model Context Protocol, by its command or by its address."""
 
@@ -230,6 +239,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     uploads: UploadsConfig = UploadsConfig()
     memory: MemoryConfig = MemoryConfig()
     retrieval: RetrievalConfig = RetrievalConfig()
+    research: ResearchConfig = ResearchConfig()
     mcp: tuple[McpConfig, ...] = ()
     agents: dict[AgentName, AgentProfile] = field(default_factory=_shipped_agents)
     prices: dict[str, Price] = field(default_factory=dict)
@@ -242,16 +252,9 @@ ADDED_PREFIX = "added-"
 
 ENV_PREFIX = "ODYSSEUS_"
 _SECTIONS = {
-    "server": ServerConfig,
-    "chat": ChatConfig,
-    "local": LocalConfig,
-    "agent": AgentConfig,
-    "shell": ShellConfig,
-    "web": WebConfig,
-    "images": ImagesConfig,
-    "uploads": UploadsConfig,
-    "memory": MemoryConfig,
-    "retrieval": RetrievalConfig,
+    item.name: item.type
+    for item in msgspec.structs.fields(Config)
+    if isinstance(item.type, type) and issubclass(item.type, Struct)
 }
 
 

@@ -10,7 +10,7 @@ from hypothesis import settings
 from serving import Server, serving, upstream_config
 from upstream import Upstream
 
-pytest_plugins = ["extract_fixtures"]
+pytest_plugins = ["extract_fixtures", "little_web"]
 
 # A slow machine is no fault of a property, and the suite has to stay short.
 settings.register_profile("suite", max_examples=40, deadline=None)

@@ -146,9 +146,9 @@ class Stream:
         """Read until the answer holds `text`."""
         return await self.until(lambda stream: text in stream.text)
 
-    async def rest(self) -> Stream:
+    async def rest(self, guard: float = GUARD) -> Stream:
         """Read to the end."""
-        async with asyncio.timeout(GUARD):
+        async with asyncio.timeout(guard):
             while await self._read():
                 pass
         assert not self._rest, f"half a frame at the end: {self._rest!r}"

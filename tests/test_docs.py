@@ -38,6 +38,7 @@ SECTIONS: Mapping[str, Kind] = {
     "[web]": config.WebConfig,
     "[images]": config.ImagesConfig,
     "[retrieval]": config.RetrievalConfig,
+    "[research]": config.ResearchConfig,
     "[uploads]": config.UploadsConfig,
     "[memory]": config.MemoryConfig,
     "[agents.name]": config.AgentProfile,
@@ -78,7 +79,7 @@ def test_the_settings_file_names_every_setting(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text(uncommented(SETTINGS), "utf-8")
     load_config(tmp_path / "config.toml", {})
     raw = tomllib.loads(uncommented(SETTINGS))
-    plain = ("server", "chat", "local", "agent", "shell", "web", "images", "uploads", "memory", "retrieval")
+    plain = ("server", "chat", "local", "agent", "shell", "web", "images", "uploads", "memory", "retrieval", "research")
     given = {f"[{name}]": raw[name] for name in plain} | {"[[mcp]]": raw["mcp"][-1]}
     given["[agents.name]"] = raw["agents"]["another"]
     given |= {"[[endpoints]]": raw["endpoints"][-1], "[prices]": raw["prices"]["my-model"]}

@@ -37,7 +37,8 @@ from odysseus.web.chat import ChatBody
 STREAM = page("chat-stream.md")
 AGENT = page("agent-frames.md")
 CONTEXT = page("context.md")
-ALL = f"{STREAM}\n{AGENT}\n{CONTEXT}"
+RESEARCH = page("research.md")
+ALL = f"{STREAM}\n{AGENT}\n{CONTEXT}\n{RESEARCH}"
 
 INFO = ModelInfo("m", "e", "E")
 USAGE = UsageReport(2, 1, 1, 1, 0.1, "m", 1, True)
@@ -65,6 +66,21 @@ EXTRAS = {
     "ui_event": {"ui_event": "clear_highlight"},
 }
 FILE = {"id": "i", "name": "n", "mime": "text/plain", "size": 1, "text_chars": 1, "extraction": "text"}
+FINDING = {"text": "t", "source_url": "u", "source_title": "t", "round": 1}
+PROGRESS = {
+    "phase": "analyzing",
+    "started_at": "2026-01-31T09:05:00.250Z",
+    "research_id": "i",
+    "model": "m",
+    "round": 1,
+    "queries": ["q"],
+    "total_sources": 1,
+    "title": "t",
+    "url": "u",
+    "total_findings": 1,
+    "findings": [FINDING],
+    "message": "m",
+}
 UI_FIELDS: Mapping[str, Mapping[str, Any]] = {
     "toggle": {"toggle_name": "web", "state": True},
     "set_mode": {"mode": "agent"},
@@ -108,6 +124,11 @@ SAMPLES: Sequence[events.Event] = (
     events.DocumentWritten("c"),
     events.DocumentUpdated("d", "c", 1, "t", "l"),
     events.DocumentSuggested("d", [{"id": "i", "find": "f", "replace": "r", "reason": "w"}]),
+    events.ResearchProgressed(PROGRESS),
+    events.ResearchSourced([{"url": "u", "title": "t", "snippet": "s"}]),
+    events.ResearchFound([{**FINDING, "number": 1, "passage": "p"}]),
+    events.ResearchDone("s", "r"),
+    events.ResearchEnded("done"),
     events.Noted({"role": "assistant", "content": "c"}),
     USAGE,
     events.Metrics(metrics(IDENTITY, PRODUCED, TIMING)),
@@ -119,7 +140,7 @@ SAMPLES: Sequence[events.Event] = (
     events.StreamDone(),
 )
 PAGE_TEXT = b'data: {"type":"page_text","text":"","thinking":""}'
-INTERNAL = {events.CallWritten, events.Noted, events.QuestionGiven}
+INTERNAL = {events.CallWritten, events.Noted, events.QuestionGiven, events.ResearchEnded}
 FRAMES = [parse_frame(raw.strip()) for event in SAMPLES if (raw := chat.encode(event))]
 FRAMES += [parse_frame(raw.strip()) for raw in (gap_frame(1, 2), block_frame(Block(0, "h", open=True)), PAGE_TEXT)]
 

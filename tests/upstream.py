@@ -10,7 +10,7 @@ import json
 import socket
 import struct
 from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
@@ -80,13 +80,15 @@ class Upstream:
     """`async with Upstream() as upstream`: point an endpoint at `upstream.base_url` and queue replies.
 
     Every POST is scripted whatever its path, so other wires can be played too; but there is no tokenizer (404) unless
-    `counts` is set. `GET /v1/models` is a queue of its own.
+    `counts` is set. With `respond` the answer to what is not queued depends on the request.
+    `GET /v1/models` is a queue of its own.
     """
 
     def __init__(self) -> None:
         self.default = Reply(answer("Hello from the upstream."))
         self.models: Sequence[str] = ("fake-model",)
         self.counts = False
+        self.respond: Callable[[Received], Reply] | None = None
         self.requests: list[Received] = []
         self.model_requests: list[Received] = []
         self._replies: deque[Reply] = deque()
@@ -165,6 +167,9 @@ class Upstream:
         listed = [{"id": name, "object": "model", "owned_by": "upstream"} for name in self.models]
         return web.json_response({"object": "list", "data": listed})
 
+    def _usual(self, received: Received) -> Reply:
+        return self.respond(received) if self.respond else self.default
+
     async def _play(self, request: web.Request) -> web.StreamResponse:
         if request.path.endswith(COUNTING) and not self.counts:
             return web.json_response({"error": "there is nothing here"}, status=404)
@@ -173,7 +178,7 @@ class Upstream:
         received = await _receive(request)
         index = len(self.requests)
         self.requests.append(received)
-        reply = self._replies.popleft() if self._replies else self.default
+        reply = self._replies.popleft() if self._replies else self._usual(received)
         self._arrived[index].set()
         try:
             response = await _write(request, reply, received)

@@ -23,6 +23,10 @@ from odysseus.events import (
     NudgesExhausted,
     PassagesUsed,
     PlanUpdated,
+    ResearchDone,
+    ResearchFound,
+    ResearchProgressed,
+    ResearchSourced,
     RoundBegun,
     RoundsExhausted,
     ToolEnded,
@@ -110,6 +114,10 @@ _FRAMES = cast(
         DocumentWritten: ("doc_stream_delta", _slots),
         DocumentUpdated: ("doc_update", _slots),
         DocumentSuggested: ("doc_suggestions", _slots),
+        ResearchProgressed: ("research_progress", _slots),
+        ResearchSourced: ("research_sources", _slots),
+        ResearchFound: ("research_findings", _slots),
+        ResearchDone: ("research_done", lambda event: {"data": _slots(event)}),
     },
 )
 AGENT_EVENTS = frozenset(_FRAMES)

@@ -38,6 +38,14 @@ from odysseus.events.given import (
     WebSourcesUsed,
     WorkspaceRejected,
 )
+from odysseus.events.research import (
+    ResearchDone,
+    ResearchEnded,
+    ResearchFound,
+    ResearchProgressed,
+    ResearchSourced,
+    ResearchStatus,
+)
 from odysseus.events.run import (
     FellBack,
     FinishReason,
@@ -91,6 +99,11 @@ Event = (
     | DocumentWritten
     | DocumentUpdated
     | DocumentSuggested
+    | ResearchProgressed
+    | ResearchSourced
+    | ResearchFound
+    | ResearchDone
+    | ResearchEnded
     | Noted
     | UsageReport
     | Metrics
@@ -130,6 +143,12 @@ __all__ = [
     "PlanUpdated",
     "QuestionGiven",
     "ReasoningDelta",
+    "ResearchDone",
+    "ResearchEnded",
+    "ResearchFound",
+    "ResearchProgressed",
+    "ResearchSourced",
+    "ResearchStatus",
     "Retrying",
     "RoundBegun",
     "RoundsExhausted",

@@ -35,6 +35,8 @@ from odysseus.runs.draft import Draft
 from odysseus.runs.log import Encode, RunLog
 from odysseus.runs.record import Identity
 from odysseus.runs.recorder import IncognitoRecorder, StoreRecorder
+from odysseus.runs.research import ResearchDesk
+from odysseus.runs.research_turn import research_turn
 from odysseus.runs.run import Limits, Recorder, Run, Work
 from odysseus.runs.sources import ContextWish
 from odysseus.runs.trace import given_of
@@ -69,6 +71,7 @@ class Ask:
     context: ContextWish = field(default_factory=ContextWish)
     agent: AgentWish = field(default_factory=AgentWish)
     place: Place = field(default_factory=Place)
+    research: bool = False
 
     @property
     def incognito(self) -> bool:
@@ -96,11 +99,14 @@ class RunRegistry:
         afterwards: Afterwards,
         clock: Clock,
         settings: RunSettings,
+        *,
+        research: ResearchDesk,
     ) -> None:
         self._store = runs
         self._briefing = desk.briefing
         self._desk = desk
         self._afterwards = afterwards
+        self._research = research
         self._clock = clock
         self._settings = settings
         self._runs: dict[str, Run] = {}
@@ -162,6 +168,7 @@ class RunRegistry:
             yield
             if discard:
                 self._forget(session_id)
+                await self._research.forget(session_id)
                 await self._desk.forget(session_id)
 
     @asynccontextmanager
@@ -230,8 +237,8 @@ class RunRegistry:
             run = self._make(_identity(run_id, ask, begun, self._clock.wall()), ask, encode)
             self._runs[ask.session_id] = run
             job = Job(run.identity, ask.agent, ask.route.asker(), question, sealed)
-            run.start(self._work(job, ask.mode), self._recorder(ask))
-            if self._afterwards.on and ask.detached:
+            run.start(self._researching(ask) if ask.research else self._work(job, ask.mode), self._recorder(ask))
+            if self._afterwards.on and ask.detached and not ask.research:
                 self._own(self._see_out(run, ask))
             self._checkpointer.begin()
             return run
@@ -273,6 +280,7 @@ class RunRegistry:
 
         log = RunLog(encode, self._settings.replay_bytes, unread)
         run = Run(identity, ask.message, log, self._clock, self._settings.limits, detached=ask.detached)
+        run.is_research = ask.research
         return run
 
     async def _question(self, ask: Ask) -> Question:
@@ -310,6 +318,12 @@ class RunRegistry:
             return replace(usage, cost=cost_of(usage, price)) if price else usage
 
         return Work(turn, estimate)
+
+    def _researching(self, ask: Ask) -> Work:
+        async def turn(publish: Publish) -> Finished | None:
+            return await research_turn(self._research, ask.message, ask.route, ask.session_id, publish)
+
+        return Work(turn, lambda _: None)
 
     def _recorder(self, ask: Ask) -> Recorder:
         if ask.incognito:

@@ -22,6 +22,7 @@ from odysseus.events import (
     Event,
     MessageSaved,
     Metrics,
+    ResearchDone,
     RunEnded,
     RunFailed,
     RunStatus,
@@ -34,6 +35,7 @@ from odysseus.providers.base import Finished
 from odysseus.runs.draft import Draft
 from odysseus.runs.log import RunLog
 from odysseus.runs.record import Ending, Failure, Identity, Timing, metrics, terminal_record
+from odysseus.runs.trace import research_id
 
 log = logging.getLogger(__name__)
 
@@ -86,6 +88,7 @@ class Run:
         self.draft = Draft()
         self.detached = detached
         self.discarded = False
+        self.is_research = False
         self.ending: Ending | None = None
         self.record: Mapping[str, Any] = {}
         self._clock = clock
@@ -195,6 +198,7 @@ class Run:
             message_id, record = None, self._terminal(ending, None)
         self.record = record
         saved: list[Event] = [MessageSaved(message_id)] if message_id else []
+        saved += self._researched(ending)
         return [*saved, RunEnded(self.identity.mode, record), self._last(ending)]
 
     def _lost(self, error: Exception) -> Ending:
@@ -204,10 +208,15 @@ class Run:
         return Ending("failed", "error", failure=failure)
 
     def _terminal(self, ending: Ending, message_id: str | None) -> dict[str, Any]:
-        frames = self.log.end + (3 if message_id else 2)
+        frames = self.log.end + (3 if message_id else 2) + len(self._researched(ending))
         return terminal_record(
             self.identity, ending, self.draft.produced, self._timing(), message_id=message_id, frames=frames
         )
+
+    def _researched(self, ending: Ending) -> list[Event]:
+        """What tells that the answer came from a research job."""
+        job = research_id(self.draft.steps) if ending.status == "completed" else ""
+        return [ResearchDone(self.identity.session_id, job)] if job else []
 
     def _last(self, ending: Ending) -> Event:
         if ending.failure is not None:

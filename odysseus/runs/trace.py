@@ -20,6 +20,9 @@ from odysseus.events import (
     PassagesUsed,
     PlanUpdated,
     QuestionGiven,
+    ResearchFound,
+    ResearchProgressed,
+    ResearchSourced,
     RoundsExhausted,
     ToolEnded,
     ToolStarted,
@@ -49,7 +52,7 @@ def step_of(event: Event, at: int) -> Step | None:
     kind = type(event)
     if kind in NOTICES:
         return {"step": "notice", "at": at, "type": NOTICES[kind], **_fields(event)}
-    if kind not in _STEPS:
+    if kind not in _STEPS or (kind is ResearchProgressed and "research_id" not in event.data):  # type: ignore[union-attr]
         return None
     name, fields = _STEPS[kind]
     return {**fields(event), "step": name, "at": at}
@@ -76,6 +79,8 @@ def metadata_of(steps: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
             continue
         elif kind == "note":
             found["transcript"].append(step["entry"])
+        elif kind == "research":
+            found["research"] = {**found.get("research", {}), **step["value"]}
         else:
             found[kind] = step["value"]
     found["tool_events"] = list(rows.values())
@@ -85,6 +90,11 @@ def metadata_of(steps: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 def given_of(steps: Iterable[Mapping[str, Any]]) -> Mapping[str, Any]:
     """What the question was given, as its metadata keeps it for later prompts: `given`, `given_outside`."""
     return next((step["value"] for step in steps if step["step"] == "given"), {})
+
+
+def research_id(steps: Iterable[Mapping[str, Any]]) -> str:
+    """The research job that the run shows; empty when there is none."""
+    return next((step["value"]["id"] for step in steps if step["step"] == "research" and "id" in step["value"]), "")
 
 
 def tool_calls(steps: Iterable[Mapping[str, Any]]) -> int:
@@ -119,6 +129,9 @@ _STEPS = cast(
         PassagesUsed: ("rag_sources", _data),
         WebSourcesUsed: ("web_sources", _data),
         MemoriesUsed: ("memories_used", _data),
+        ResearchProgressed: ("research", lambda event: {"value": {"id": event.data["research_id"]}}),
+        ResearchSourced: ("research", lambda event: {"value": {"sources": list(event.data)}}),
+        ResearchFound: ("research", lambda event: {"value": {"findings": list(event.data)}}),
         ApprovalResolved: ("approval", lambda event: {"value": _fields(event)}),
     },
 )

@@ -64,6 +64,7 @@ class ChatBody(Struct, frozen=True, kw_only=True):
     time_filter: Annotated[
         Literal["", "day", "week", "month", "year"], Meta(description="How old web results may be; empty: any age")
     ] = ""
+    use_research: Annotated[bool, Meta(description="Answer by a research job, which reads the web in rounds")] = False
     use_rag: Annotated[bool, Meta(description="Give the model passages of the user's library")] = True
     no_memory: Annotated[bool, Meta(description="Give the model no memories")] = False
     allow_web_search: Annotated[
@@ -119,7 +120,7 @@ async def status(request: web.Request) -> web.StreamResponse:
             "partial": run.draft.text,
             "query": run.query,
             "mode": run.identity.mode,
-            "is_research": False,
+            "is_research": run.is_research,
             "started_at": iso(run.identity.started_at),
         }
     )
@@ -169,6 +170,21 @@ def place_of(body: ChatBody) -> Place:
     if body.regenerate or not body.parent_id:
         return Place(again=body.regenerate)
     return Place("" if body.parent_id == ROOT else body.parent_id)
+
+
+def check_research(body: ChatBody) -> bool:
+    """Whether the message is to be researched. Raises BadRequest for what cannot go with that."""
+    if not body.use_research or body.tool_approval_id:
+        return False
+    if body.compare_mode:
+        raise BadRequest("A research outlives its connection, so it cannot be part of a comparison.")
+    if body.incognito:
+        raise BadRequest("A research stores what it reads, so it cannot be incognito.")
+    if body.allow_web_search is False:
+        raise BadRequest("A research reads the web, and `allow_web_search` is false. Turn one of them off.")
+    if body.attachments or not (body.message.strip() or body.regenerate):
+        raise BadRequest("A research reads the web, not files: ask a question without any.")
+    return True
 
 
 def cursor(after: str | None, last_event_id: str | None) -> int:
@@ -248,6 +264,7 @@ async def _ask(request: web.Request, body: ChatBody, message: str) -> Ask:
         context=context_wish(body),
         agent=agent_wish(body, session.workspace, clock),
         place=place_of(body),
+        research=check_research(body),
     )
 
 

@@ -16,6 +16,7 @@ from odysseus.retrieval.library import Library
 from odysseus.runs.agent_work import AgentDesk
 from odysseus.runs.policies import Policies
 from odysseus.runs.registry import RunRegistry
+from odysseus.runs.research import ResearchDesk
 from odysseus.store.agent_sessions import AgentSessionStore
 from odysseus.store.approvals import ApprovalStore
 from odysseus.store.changes import ChangeStore
@@ -56,6 +57,7 @@ class Services:
     shelf: Shelf
     policies: Policies
     mcp: McpServers
+    research: ResearchDesk
     runs: RunRegistry
     router: Router
     installer: Installer

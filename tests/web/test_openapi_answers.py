@@ -20,6 +20,8 @@ from sources import file_server, gguf, known
 from upstream import DONE, Upstream, calls, finish, reasoning_chunk, text_chunk
 
 from odysseus.models.catalogue import KNOWN, UrlSource
+from odysseus.research.values import Finding, Report, Source, report_json
+from odysseus.runs.research import REPORT
 from odysseus.web.openapi.operation import Operation
 from odysseus.web.openapi.operations import OPERATIONS
 
@@ -96,6 +98,8 @@ async def conforms(operation: Operation, response: aiohttp.ClientResponse) -> No
 def dialect_of(operation: Operation) -> str:
     if operation.path.startswith("/api/library"):
         return "Library"
+    if operation.path.startswith("/api/research"):
+        return "Research"
     return "Chat" if operation.path.startswith("/api/") else "Agent"
 
 
@@ -275,6 +279,28 @@ async def voted(server: Server, upstream: Upstream) -> Sent:
     return sent
 
 
+async def research(server: Server, _: Upstream) -> Sent:
+    made = await server.post("/api/research/start", {"question": "Which tea?"})
+    async with server.http.get(f"{server.url}/api/research/stream/{made['id']}") as stream:
+        await stream.read()
+    return Sent({"research": made["id"]})
+
+
+async def new_research(server: Server, _: Upstream) -> Sent:
+    return Sent(more={"json": {"question": "Which tea?", "session": await server.session()}})
+
+
+async def finished_research(server: Server, upstream: Upstream) -> Sent:
+    sent = await research(server, upstream)
+    report = Report(
+        "Which tea?", "Green [1].", [Finding(1, "Green.", "Green it is.", 1, 1)], [Source(1, "http://a.b", "t")]
+    )
+    job = sent.values["research"]
+    await server.services.research.store.add_step(job, REPORT, report_json(report), 1.0)
+    await server.services.research.store.finish(job, "done", "")
+    return sent
+
+
 WAYS: Mapping[str, Way] = {
     "send": send,
     "resume": in_session,
@@ -312,6 +338,13 @@ WAYS: Mapping[str, Way] = {
     "refreshLibrary": source,
     "libraryProgress": source,
     "searchLibrary": library_search,
+    "listResearch": research,
+    "startResearch": new_research,
+    "researchStream": research,
+    "researchStatus": finished_research,
+    "researchReport": finished_research,
+    "cancelResearch": research,
+    "deleteResearch": research,
     "startInstall": install,
     "addEndpoint": address,
     "testEndpoint": address,
@@ -413,6 +446,7 @@ async def test_what_is_not_there_is_told_as_described(operation: Operation, upst
             "policy": "ask",
             "vote": "A",
             "pane": "A",
+            "question": "q",
         }
         response = await ask(server, operation, Sent(more={"json": {**body, "name": "none"}} if operation.body else {}))
         assert response.status == 404

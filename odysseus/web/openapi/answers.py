@@ -18,6 +18,7 @@ from odysseus.web.openapi.context_frames import (
     UsedPage,
     UsedPassage,
 )
+from odysseus.web.openapi.research_frames import StoredResearch
 from odysseus.web.openapi.run_shapes import (
     Asked,
     Blocks,
@@ -184,6 +185,7 @@ class Metadata(Struct, kw_only=True):
     rag_sources: Annotated[list[UsedPassage] | UnsetType, Meta(description="What the library gave")] = UNSET
     web_sources: Annotated[list[UsedPage] | UnsetType, Meta(description="What the web gave")] = UNSET
     memories_used: Annotated[list[UsedMemory] | UnsetType, Meta(description="What was remembered")] = UNSET
+    research: Annotated[StoredResearch | UnsetType, Meta(description="The research that it comes from")] = UNSET
     given: Annotated[
         str | UnsetType,
         Meta(description="All the text that the model was given with a question, of it or of one more answer to it"),

@@ -32,6 +32,7 @@ from odysseus.web.openapi.context_frames import (
     RagSourcesFrame,
     WebSourcesFrame,
 )
+from odysseus.web.openapi.research_frames import ResearchChatFrame
 from odysseus.web.openapi.run_shapes import (
     Chosen,
     Cost,
@@ -232,6 +233,7 @@ TypedFrame = (
     | DocumentDeltaFrame
     | DocumentUpdateFrame
     | DocumentSuggestionsFrame
+    | ResearchChatFrame
 )
 """Every frame with a `type`."""
 

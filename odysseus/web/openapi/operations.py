@@ -13,6 +13,7 @@ from odysseus.web.openapi.frames import ChatFrame, Delta, StreamError, TypedFram
 from odysseus.web.openapi.kept_calls import FILES, MEMORIES
 from odysseus.web.openapi.library_calls import LIBRARY, LibraryFinal, LibraryFrame, LibraryProgress
 from odysseus.web.openapi.operation import Operation
+from odysseus.web.openapi.research_calls import RESEARCH, ResearchFinal, ResearchFrame, ResearchProgress
 from odysseus.web.openapi.run_shapes import ApprovalCard, Question
 from odysseus.web.openapi.server_calls import ENDPOINTS, MODELS, SERVER
 
@@ -22,6 +23,7 @@ TAGS: Mapping[str, str] = {
     "Messages": "What was said, and files",
     "Compare": "The same question to several models",
     "Memories": "What is remembered beyond a chat",
+    "Research": "Questions that the web is searched and read for",
     "Library": "Files that answers can draw on",
     "Models": "What can be asked, and what an agent can do",
     "Endpoints": "Where models are asked",
@@ -35,6 +37,7 @@ OPERATIONS: Sequence[Operation] = (
     *FILES,
     *COMPARE,
     *MEMORIES,
+    *RESEARCH,
     *LIBRARY,
     *MODELS,
     *ENDPOINTS,
@@ -47,7 +50,11 @@ UNIONS: Mapping[str, Any] = {
     "ChatFrame": ChatFrame,
     "AgentEvent": AgentEvent,
     "LibraryFrame": LibraryFrame,
+    "ResearchFrame": ResearchFrame,
 }
 """Components that have no class of their own."""
-UNNAMED: Sequence[Any] = (Delta, StreamError, Question, ApprovalCard, *EVENT_TYPES, LibraryProgress, LibraryFinal)
+UNNAMED: Sequence[Any] = (
+    *(Delta, StreamError, Question, ApprovalCard, *EVENT_TYPES),
+    *(LibraryProgress, LibraryFinal, ResearchProgress, ResearchFinal),
+)
 """Types that only those name."""
