@@ -23,6 +23,7 @@ import { startSessions } from "./views/sessions.js";
 import { followSettings, openSettings } from "./views/settings.js";
 import { startStatus } from "./views/status.js";
 import { followAnswer, startTranscript } from "./views/transcript.js";
+import { startUses } from "./views/uses.js";
 
 /** A hidden tab keeps its stream this long, so that a short look elsewhere costs nothing. */
 const HIDDEN_MS = 4000;
@@ -100,6 +101,7 @@ startStatus();
 startPicker(openEndpoints);
 startMissing(openEndpoints);
 startModes();
+startUses();
 startControl({ settings: openSettings, models: openPicker, chats: showChats });
 
 addEventListener("hashchange", openAddress);

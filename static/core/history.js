@@ -11,7 +11,7 @@ import { newWork, refreshAsk, storedWork } from "./work.js";
  * @param {Partial<Message> & Pick<Message, "key" | "role">} given
  * @returns {Message}
  */
-export const newMessage = (given) => ({ id: null, content: "", html: null, metadata: null, live: null, work: newWork(), given: newGiven(), ...given });
+export const newMessage = (given) => ({ id: null, content: "", html: null, metadata: null, live: null, secret: false, work: newWork(), given: newGiven(), ...given });
 
 /**
  * @param {StoredMessage} stored
@@ -49,7 +49,24 @@ export function mergePage(chat, page) {
   const start = chat.messages.findIndex((message) => message.id !== null && message.id === fresh[0]?.id);
   if (start < 0) chat.hasMore = page.has_more_before;
   const before = page.has_more_before ? chat.messages.slice(0, Math.max(start, 0)) : []; // the rest may have been deleted
-  chat.messages = [...before, ...fresh];
+  chat.messages = withSecrets(chat.messages, [...before, ...fresh]);
+}
+
+/**
+ * What no history has stays where it was: incognito questions, and the answers behind them.
+ *
+ * @param {Message[]} old
+ * @param {Message[]} merged
+ */
+function withSecrets(old, merged) {
+  let secret = false;
+  old.forEach((message, at) => {
+    if (message.role === "user") secret = message.secret;
+    if (!secret || merged.includes(message)) return;
+    const before = old[at - 1];
+    merged.splice(before ? merged.indexOf(before) + 1 : 0, 0, message);
+  });
+  return merged;
 }
 
 /**

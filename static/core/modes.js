@@ -107,9 +107,26 @@ export function setWeb(on) {
   tell("chat");
 }
 
+/** What else is kept for each chat, by its name. */
+const OTHERS = ["library", "memories", "programs", "incognito", "age"].map(keyOf);
+
+/** @param {string} name */
+function keyOf(name) {
+  return `odysseus.use-${name}.`;
+}
+
+/** A switch of the open chat; empty is the usual. @param {string} name */
+export const readSwitch = (name) => read(keyOf(name) + (state.chat.session ?? "new"));
+
+/**
+ * @param {string} name
+ * @param {string} value  empty forgets it
+ */
+export const keepSwitch = (name, value) => keep(keyOf(name) + (state.chat.session ?? "new"), value);
+
 /** The new chat has become a session. @param {string} session */
 export function moveSwitches(session) {
-  for (const name of [PLAN, WEB]) {
+  for (const name of [PLAN, WEB, ...OTHERS]) {
     keep(name + session, read(`${name}new`));
     keep(`${name}new`, "");
   }

@@ -9,12 +9,13 @@ import { forgetDraft, keepDraft } from "./drafts.js";
 import { newGiven } from "./given.js";
 import { newMessage } from "./history.js";
 import { isModelMissing, currentRoute } from "./models.js";
-import { currentMode, isPlanMode, isWebOn, moveSwitches, setPlanMode } from "./modes.js";
+import { currentMode, isPlanMode, moveSwitches, setPlanMode } from "./modes.js";
 import { follow } from "./running.js";
 import { refreshSessions } from "./sessions.js";
 import { currentSession, isLive, set, state, tell } from "./state.js";
 import { tellTabs } from "./tabs.js";
 import { forgetFiles, moveFiles } from "./uploads.js";
+import { isUsed, usesNow } from "./uses.js";
 
 /** The longest plan that the server takes. */
 const PLAN_LIMIT = 8192;
@@ -74,7 +75,9 @@ export async function sendMessage(text, { prepare, approvedPlan, files = [], wis
     }
     await prepare?.();
     const session = chat.session ?? (await createSession(chat, text));
-    accept(chat, session, text, files, await api.send(session, fieldsOf(text, files, wishes ?? wishesNow(approvedPlan))));
+    const chosen = wishes ?? wishesNow(approvedPlan);
+    const response = await api.send(session, fieldsOf(text, files, chosen));
+    accept(chat, session, { text, files, secret: chosen.incognito === true }, response);
     return true;
   };
   return once(chat, action, async ({ status }) => status === 0 && (await arrived(chat, text, files)));
@@ -98,7 +101,7 @@ export async function carryOut(plan) {
 export function wishesNow(approvedPlan) {
   return {
     ...(currentSession() && currentMode() === "agent" && { plan_mode: !approvedPlan && isPlanMode() }),
-    ...(isWebOn() && { use_web: true }),
+    ...usesNow(),
     ...(approvedPlan && { approved_plan: approvedPlan }),
   };
 }
@@ -158,7 +161,7 @@ export async function createSession(chat, draft) {
   const { id } = await api.createSession({ ...currentRoute(), mode: currentMode() });
   chat.session = id;
   keepDraft(null, "");
-  keepDraft(id, draft);
+  keepDraft(id, isUsed("incognito") ? "" : draft);
   moveSwitches(id);
   moveFiles(id);
   if (isOpen(chat)) history.replaceState(null, "", `#${encodeURIComponent(id)}`);
@@ -169,14 +172,13 @@ export async function createSession(chat, draft) {
 /**
  * @param {Chat} chat
  * @param {string} session
- * @param {string} text
- * @param {Upload[]} files
+ * @param {{ text: string, files: Upload[], secret: boolean }} sent
  * @param {Response} response
  */
-function accept(chat, session, text, files, response) {
+function accept(chat, session, { text, files, secret }, response) {
   forgetDraft(session, text);
   forgetFiles(session, files);
-  if (isOpen(chat)) chat.messages.push(newMessage({ key: `new-${(keys += 1)}`, role: "user", content: text, given: { ...newGiven(), files } }));
+  if (isOpen(chat)) chat.messages.push(newMessage({ key: `new-${(keys += 1)}`, role: "user", content: text, secret, given: { ...newGiven(), files } }));
   retireCards(chat);
   begin(chat, session, response);
 }

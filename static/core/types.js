@@ -306,6 +306,7 @@
  * @property {string | null} html
  * @property {Terminal | null} metadata
  * @property {Live | null} live
+ * @property {boolean} secret  a question that is stored nowhere, and so is its answer
  * @property {Work} work
  * @property {Given} given
  *

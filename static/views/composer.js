@@ -5,7 +5,8 @@ import { keepDraft, readDraft } from "../core/drafts.js";
 import { enqueue, mustWait } from "../core/queue.js";
 import { stopAnswer } from "../core/running.js";
 import { sendMessage, wishesNow } from "../core/sending.js";
-import { isLive, state, tell, watch } from "../core/state.js";
+import { isLive, set, state, tell, watch } from "../core/state.js";
+import { isUsed } from "../core/uses.js";
 import { attachAgain, attachmentsProblem, forgetFiles, readyFiles } from "../core/uploads.js";
 
 const form = byId("composer", HTMLFormElement);
@@ -39,10 +40,13 @@ function setDraft(text) {
 export function rewrite(text, files = []) {
   attachAgain(files);
   setDraft([text, area.value].filter((part) => part.trim()).join("\n\n"));
-  keepDraft(state.chat.session, area.value);
+  keepText();
   area.focus();
   area.setSelectionRange(text.length, text.length);
 }
+
+/** The draft is kept, but for what is to be stored nowhere. */
+const keepText = () => keepDraft(state.chat.session, isUsed("incognito") ? "" : area.value);
 
 function drawButtons() {
   const { chat } = state;
@@ -74,6 +78,7 @@ function draw() {
 async function submit(onSent) {
   const { chat } = state;
   if (attachmentsProblem() || submitting) return;
+  if (mustWait() && isUsed("incognito")) return set({ alert: "Send it when the answer is there: incognito, nothing is kept to wait." });
   if (mustWait()) return queue();
   submitting = true;
   const sent = await sendMessage(area.value, { files: readyFiles() }).finally(() => (submitting = false));
@@ -113,7 +118,7 @@ function stopOnEscape(event) {
 export function startComposer(onSent) {
   watch(["chat", "live"], draw);
   area.addEventListener("input", () => {
-    keepDraft(state.chat.session, area.value);
+    keepText();
     grow();
     drawButtons();
   });

@@ -1,9 +1,10 @@
 /** What the agent asks of the page itself. What the page does not have is passed over, and nothing here can throw. */
 
 import { chooseModel } from "../core/models.js";
-import { setMode } from "../core/modes.js";
+import { setMode, setWeb } from "../core/modes.js";
 import { state, watch } from "../core/state.js";
 import { restoreTheme, setTheme } from "../core/theme.js";
+import { setUse } from "../core/uses.js";
 
 /** @typedef {{ settings: (section?: string) => void, models: () => void, chats: () => void }} Panels */
 
@@ -64,6 +65,22 @@ function switchModel({ model, endpoint_id }) {
   if (item && typeof model === "string") void chooseModel({ endpoint_id: item.endpoint_id, model });
 }
 
+/** The switches, by the names they have for the agent. @type {Record<string, (on: boolean) => void>} */
+const SWITCHES = {
+  web: setWeb,
+  rag: (on) => setUse("library", on),
+  bash: (on) => setUse("programs", on),
+  incognito: (on) => setUse("incognito", on),
+};
+
+/**
+ * @param {string} name
+ * @param {boolean} on
+ */
+function toggle(name, on) {
+  if (Object.hasOwn(SWITCHES, name)) SWITCHES[name]?.(on);
+}
+
 /**
  * @param {string} name
  * @param {Panels} panels
@@ -83,6 +100,8 @@ function apply(control, panels) {
     case "set_mode":
       if (control.mode === "chat" || control.mode === "agent") void setMode(control.mode);
       break;
+    case "toggle":
+      return toggle(String(control.toggle_name), control.state === true);
     case "switch_model":
       return switchModel(control);
     case "set_theme":
