@@ -27,6 +27,9 @@ SHEET = "page.css"
 
 ADDRESSES = re.compile(r"(?<=[\"'`])/static/")
 SHEET_LINK = re.compile(r'\s*<link rel="stylesheet" href="/static/([^"]+)">')
+NESTED = re.compile(r"`[^`]*\$\{[^`}]*`")
+"""A template within a template, whose white space the minifier takes for that of code: only comments leave its file."""
+COMMENT = re.compile(r"^\s*/\*\*.*?\*/\n", re.MULTILINE | re.DOTALL)
 SCRIPT_TAG = re.compile(r'(\s*)<script type="module"')
 IMPORT = re.compile(r"(?:^|[;\n}])(?:import|export)\b[^;\"'()]*[\"'](\.[^\"']+)[\"']")
 
@@ -87,12 +90,13 @@ def _version(sources: Mapping[str, bytes]) -> str:
 
 
 def _smaller(name: str, source: bytes) -> bytes:
-    """A script or a style without comments and white space; another file, or one that is not UTF-8, as it is."""
+    """A script or a style without comments and white space; another file, or one that cannot be, as it is."""
     minify: Callable[[str], str] | None = {"js": jsmin, "css": cssmin}.get(name.rpartition(".")[2])
     if minify is None:
         return source
     try:
-        return minify(source.decode()).encode()
+        text = source.decode()
+        return (COMMENT.sub("", text) if NESTED.search(text) else minify(text)).encode()
     except ValueError:
         log.warning("static/%s could not be made smaller and is served as it is", name, exc_info=True)
         return source

@@ -47,7 +47,8 @@ function drawTitle() {
   const name = currentSession()?.name ?? (state.chat.session ? "" : "New chat");
   const news = unread().length;
   setText(title, name);
-  document.title = `${news ? `(${news}) ` : ""}${name && state.chat.session ? `${name} · ` : ""}Odysseus`;
+  const shown = name && state.chat.session ? `${name} · Odysseus` : "Odysseus";
+  document.title = news ? `(${news}) ${shown}` : shown;
   const address = news ? "/static/icon-unread.svg" : "/static/icon.svg";
   if (badge && badge.getAttribute("href") !== address) badge.setAttribute("href", address);
 }

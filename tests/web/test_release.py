@@ -70,6 +70,11 @@ def test_the_version_is_of_the_bytes_and_stands_in_every_address() -> None:
     assert b'"/static/' not in first.files[INDEX].replace(first.prefix.encode(), b"")
 
 
+def test_spaces_in_a_template_within_a_template_stay() -> None:
+    source = b'export const a = (b) => `${b ? `${b} : ` : ""}end`;\n'
+    assert make_release({**FILES, "later.js": b"/** Why. */\n" + source}).files["later.js"] == source
+
+
 def test_a_file_that_cannot_be_made_smaller_is_served_as_it_is(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         assert make_release({"old.js": b"// caf\xe9\n"}).files["old.js"] == b"// caf\xe9\n"
