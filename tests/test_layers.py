@@ -32,6 +32,7 @@ LAYERS: Mapping[str, int] = {
     "models": 2,
     "render": 2,
     "store": 2,
+    "archive": 3,
     "providers": 3,
     "retrieval": 3,
     "tools": 3,

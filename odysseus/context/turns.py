@@ -22,7 +22,8 @@ class Turn:
 
     `given` stands before the user's words in the prompt. `question` is None for answers whose question is gone.
     `end` is the position of the last stored message, and `messages` how many there are; 0 for a turn that is not
-    stored. `from_outside` says whether what was given is a text from outside; memories are none.
+    stored. `from_outside` says whether what was given is a text from outside; memories are none. `imported` says that
+    some of it came with a file.
     """
 
     question: ChatMessage | None = None
@@ -31,12 +32,13 @@ class Turn:
     end: int = 0
     messages: int = 0
     from_outside: bool = True
+    imported: bool = False
 
     @property
     def outside(self) -> bool:
         """Whether text from outside is in it."""
         told = any(message.role == "tool" and OUTSIDE in message.content[:200] for message in self.answer)
-        return told or bool(self.given and self.from_outside)
+        return told or self.imported or bool(self.given and self.from_outside)
 
 
 @dataclass(frozen=True, slots=True)

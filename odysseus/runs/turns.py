@@ -15,6 +15,9 @@ GIVEN = "given"
 """Where a question's metadata holds the text that the model was given with it. Of an answer it is that of a question
 which was answered again: each answer keeps its own."""
 
+IMPORTED = "imported"
+"""What metadata of a message from a file says; nobody knows who wrote it."""
+
 
 def turns_of(messages: Sequence[Message]) -> tuple[Turn, ...]:
     """The turns that took place, oldest first. Questions that came to nothing are left out."""
@@ -25,11 +28,13 @@ def turns_of(messages: Sequence[Message]) -> tuple[Turn, ...]:
         if message.role == "user":
             given = message.metadata.get(GIVEN, "")
             outside = bool(message.metadata.get("given_outside", True))
-            turns.append(Turn(ChatMessage("user", message.content), given, (), message.position, 1, outside))
+            question = ChatMessage("user", message.content)
+            turns.append(Turn(question, given, (), message.position, 1, outside, IMPORTED in message.metadata))
             continue
         turn = _given_anew(turns.pop() if turns else Turn(), message)
         answer = (*turn.answer, *answer_messages(message.content, message.metadata))
-        turns.append(replace(turn, answer=answer, end=message.position, messages=turn.messages + 1))
+        imported = turn.imported or IMPORTED in message.metadata
+        turns.append(replace(turn, answer=answer, end=message.position, messages=turn.messages + 1, imported=imported))
     return tuple(turns)
 
 

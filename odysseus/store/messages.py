@@ -137,14 +137,32 @@ class MessageStore:
         """The whole path that is shown, oldest first."""
         return await self.since(session_id, -1)
 
-    async def since(self, session_id: str, position: int, leaf: str | None = None) -> Sequence[Message]:
-        """The messages behind this position, oldest first: of what is shown, or of the path down to `leaf`."""
+    async def since(
+        self, session_id: str, position: int, leaf: str | None = None, limit: int = -1
+    ) -> Sequence[Message]:
+        """The messages behind this position, oldest first: of what is shown, or of the path down to `leaf`.
+
+        At most `limit` of them, when that is not negative.
+        """
         rows = await self._db.read(
             f"""{_path(leaf)} SELECT {_COLUMNS} FROM messages WHERE number IN (
-                SELECT number FROM path WHERE position > :position) ORDER BY position""",
-            {"session": session_id, "leaf": leaf, "position": position},
+                SELECT number FROM path WHERE position > :position) ORDER BY position LIMIT :limit""",
+            {"session": session_id, "leaf": leaf, "position": position, "limit": limit},
         )
         return [_message(row) for row in rows]
+
+    async def of_all_branches(self, session_id: str, position: int, limit: int) -> Sequence[Message]:
+        """At most `limit` messages behind this position, whether they are shown or not; each comes after its parent."""
+        rows = await self._db.read(
+            f"SELECT {_COLUMNS} FROM messages WHERE session_id = ? AND position > ? ORDER BY position LIMIT ?",
+            (session_id, position, limit),
+        )
+        return [_message(row) for row in rows]
+
+    async def shown_ids(self, session_id: str) -> frozenset[str]:
+        """The messages that are shown."""
+        rows = await self._db.read("SELECT id FROM messages WHERE session_id = ? AND active = 1", (session_id,))
+        return frozenset(row[0] for row in rows)
 
     async def page(self, session_id: str, limit: int, before: str | None, leaf: str | None = None) -> Page:
         """The last `limit` messages, or the last ones before the message `before`. Raises NotFound for that id."""

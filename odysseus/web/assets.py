@@ -50,7 +50,7 @@ class Assets:
     """The files of one folder. All methods but `answer` read files or compress, and belong in a thread."""
 
     def __init__(self, root: Path) -> None:
-        self._root = root
+        self.root = root
         self._lock = threading.Lock()
         self._stamps: dict[str, tuple[int, int]] = {}
         self._releases: dict[str, Release] = {}
@@ -59,9 +59,9 @@ class Assets:
     def newest(self) -> Release:
         """The release of the files as they are now. Raises OSError."""
         with self._lock:
-            now = stamps(self._root)
+            now = stamps(self.root)
             if self._newest is None or now != self._stamps:
-                self._newest = make_release(read_sources(self._root))
+                self._newest = make_release(read_sources(self.root))
                 self._stamps = now
                 self._releases[self._newest.version] = self._newest
                 for old in list(self._releases)[:-RELEASES]:

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 from aiohttp import web
 from msgspec import Meta, Struct
 
+from odysseus.archive.conversation import Since
 from odysseus.clock import iso
 from odysseus.dialects.blind import masked_metadata
 from odysseus.errors import BadRequest, Conflict, OdysseusError
@@ -24,7 +25,7 @@ from odysseus.store.messages import Message
 from odysseus.text import clean_text
 from odysseus.web.answers import completes, json_answer
 from odysseus.web.body import convert, list_field, read, read_fields
-from odysseus.web.messages import Since, message_json
+from odysseus.web.messages import message_json
 from odysseus.web.services import Services, services
 from odysseus.web.sessions import session_json
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any
 
 from aiohttp import web
 from msgspec import Meta, Struct
 
+from odysseus.archive.conversation import HIDDEN, Since, card_state
 from odysseus.clock import iso
 from odysseus.dialects.agent_frames import shown_command
 from odysseus.errors import BadRequest
 from odysseus.render.blocks import render_stretches
-from odysseus.store.approvals import ApprovalState
 from odysseus.store.messages import Message, Page
 from odysseus.store.search import search_messages
 from odysseus.text import clean_text
@@ -54,14 +53,6 @@ class BranchPoint(Struct, frozen=True):
     """A message of the branch to show."""
 
     message_id: Annotated[str, Meta(description="A message of the branch to show")]
-
-
-@dataclass(frozen=True, slots=True)
-class Since:
-    """What has happened to stored answers: what became of their cards, and which runs were undone."""
-
-    approvals: Mapping[str, ApprovalState]
-    undone: frozenset[str]
 
 
 @lru_cache(maxsize=RENDERED_KEPT)
@@ -179,13 +170,13 @@ def shown_metadata(message: Message, blocks: Mapping[int, int], since: Since) ->
 
     The record's `partial` is the message's own text. The model's transcript is nobody else's.
     """
-    kept = {key: value for key, value in message.metadata.items() if key != "transcript"}
+    kept = {key: value for key, value in message.metadata.items() if key not in HIDDEN}
     for key in ("tool_events", "notices"):
         if key in kept:
             kept[key] = [_placed(step, blocks) for step in kept[key]]
     asked = kept.get("ask_user")
     if asked and asked.get("kind") == "tool_approval":
-        kept["ask_user"] = {**asked, "state": since.approvals.get(asked["approval_id"], "retired")}
+        kept["ask_user"] = {**asked, "state": card_state(asked, since.approvals)}
     if kept.get("run_id") in since.undone:
         kept["undone"] = True
     if "status" in kept:

@@ -1,17 +1,14 @@
-"""Sessions: list, create, change, delete, fork, export (contract, section 8)."""
+"""Sessions: list, create, change, delete, fork (contract, section 8)."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
-from urllib.parse import quote
 
-import orjson
 from aiohttp import web
 from msgspec import UNSET, Meta, Struct, UnsetType, structs
 
 from odysseus.clock import iso
 from odysseus.errors import BadRequest
-from odysseus.store.messages import Message
 from odysseus.store.sessions import NAME_LIMIT, Session
 from odysseus.text import clean_text
 from odysseus.web.answers import completes, json_answer
@@ -138,53 +135,6 @@ async def fork(request: web.Request) -> web.StreamResponse:
     body = await read(request, ForkPoint)
     session = await services_.sessions.get(session_id(request))
     return json_answer(session_json(await services_.messages.fork(session, body.message_id), running=False))
-
-
-async def export(request: web.Request) -> web.StreamResponse:
-    """GET /api/session/{id}/export"""
-    services_ = services(request)
-    kind = request.query.get("fmt", "md")
-    if kind not in {"md", "json"}:
-        raise BadRequest("`fmt` must be md or json.")
-    session = await services_.sessions.get(session_id(request))
-    messages = await services_.messages.all(session.id)
-    text = as_markdown(session, messages) if kind == "md" else as_json(session, messages)
-    name = quote(f"{session.name or 'chat'}.{kind}", safe="")
-    return web.Response(
-        body=text.encode(),
-        content_type="text/markdown" if kind == "md" else "application/json",
-        charset="utf-8",
-        headers={"Content-Disposition": f"attachment; filename=\"chat.{kind}\"; filename*=UTF-8''{name}"},
-    )
-
-
-def as_markdown(session: Session, messages: list[Message] | Any) -> str:
-    """A session to read."""
-    parts = [f"# {session.name or 'Chat'}"]
-    for message in messages:
-        who = "You" if message.role == "user" else message.metadata.get("model") or "Assistant"
-        ending = "\n\n*(stopped)*" if message.metadata.get("stopped") else ""
-        parts.append(f"## {who}\n\n{message.content}{ending}")
-    return "\n\n".join(parts) + "\n"
-
-
-def as_json(session: Session, messages: list[Message] | Any) -> str:
-    """A session to process."""
-    value = {
-        "session": session_json(session, running=False),
-        "messages": [
-            {
-                "id": message.id,
-                "role": message.role,
-                "content": message.content,
-                "metadata": {key: value for key, value in message.metadata.items() if key != "transcript"},
-                "created_at": iso(message.created_at),
-                "parent_id": message.parent_id,
-            }
-            for message in messages
-        ],
-    }
-    return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
 
 
 def session_id(request: web.Request) -> str:

@@ -10,9 +10,10 @@ from openapi_schemas import SCHEMAS, check, component
 from serving import Frame
 from test_docs_stream import FRAMES, SAMPLES
 
+from odysseus.archive.conversation import Since
 from odysseus.runs.trace import NOTICES, metadata_of, step_of
 from odysseus.store.messages import Message
-from odysseus.web.messages import Since, shown_metadata
+from odysseus.web.messages import shown_metadata
 
 JSON_FRAMES = [frame for frame in FRAMES if frame.kind != "[DONE]"]
 TYPES = SCHEMAS["ChatEvent"]["discriminator"]["mapping"]

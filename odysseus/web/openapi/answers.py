@@ -172,6 +172,7 @@ class Metadata(Struct, kw_only=True):
     stopped: Annotated[bool | UnsetType, Meta(description="True when it was stopped or timed out")] = UNSET
     edited: Annotated[bool | UnsetType, Meta(description="True when its text was changed since")] = UNSET
     undone: Annotated[bool | UnsetType, Meta(description="True when its file changes were taken back")] = UNSET
+    imported: Annotated[bool | UnsetType, Meta(description="True when it came with an imported file")] = UNSET
     tool_events: Annotated[list[StoredRow] | UnsetType, Meta(description="The calls in order")] = UNSET
     notices: Annotated[
         list[Notice | StoredRejection | CompactedFrame | StoredTrim] | UnsetType,
@@ -205,6 +206,7 @@ class ExportedMessage(Struct):
     metadata: Annotated[dict[str, Any], Meta(description="What belongs to it, as it is stored")]
     created_at: Time
     parent_id: ParentId
+    shown: Annotated[bool, Meta(description="Whether it is on the branch that is shown")]
 
 
 class Message(Struct):
@@ -237,11 +239,28 @@ class History(Struct):
     model: Annotated[str, Meta(description="The session's model")]
 
 
+class ExportedFile(Struct):
+    """A file that a message names."""
+
+    id: Annotated[str, Meta(description="Its id in the metadata")]
+    name: Annotated[str, Meta(description="Its name")]
+    mime: Annotated[str, Meta(description="What it is")]
+    size: Annotated[int, Meta(description="Bytes")]
+    sha256: Annotated[str, Meta(description="The hash of its bytes")]
+    data: Annotated[
+        str | UnsetType, Meta(description="Its bytes in base64; only with `files=1`, while there is room")
+    ] = UNSET
+
+
 class ExportedChat(Struct):
     """A whole session."""
 
+    format: Annotated[Literal["odysseus-chat"], Meta(description="What this file is")]
+    version: Annotated[Literal[1], Meta(description="Of the format")]
+    exported_at: Time
     session: Session
-    messages: Annotated[list[ExportedMessage], Meta(description="All messages of the branch that is shown")]
+    messages: Annotated[list[ExportedMessage], Meta(description="All messages of all branches, each after its parent")]
+    files: Annotated[list[ExportedFile], Meta(description="The files that the messages name")]
 
 
 class SearchHit(Struct):

@@ -10,7 +10,7 @@ from msgspec import Meta
 from odysseus.web import chat, messages, sessions
 from odysseus.web.openapi import answers, context_answers
 from odysseus.web.openapi.frames import ChatStreamEvent
-from odysseus.web.openapi.operation import CHANGES, EVENTS, JSON, Answer, Body, Operation, Parameter, of_file, said
+from odysseus.web.openapi.operation import CHANGES, EVENTS, Answer, Body, Operation, Parameter, of_file, said
 
 
 class SendBody(chat.ChatBody, frozen=True, kw_only=True):
@@ -148,16 +148,6 @@ SESSIONS: Sequence[Operation] = (
         body=Body(sessions.ForkPoint),
         answers=said("The new session", answers.Session),
         errors=CHANGES,
-    ),
-    Operation(
-        method="get",
-        path="/api/session/{session}/export",
-        id="exportSession",
-        tag="Sessions",
-        summary="Download a session",
-        parameters=(SESSION, Parameter("fmt", "query", "Markdown to read, or JSON", Literal["md", "json"])),
-        answers={200: Answer("The file", {"text/markdown": str, JSON: answers.ExportedChat})},
-        errors=(400, 404),
     ),
 )
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from odysseus.web.openapi.agent_calls import CALLS
 from odysseus.web.openapi.agent_types import EVENT_TYPES, AgentEvent
+from odysseus.web.openapi.archive_calls import ARCHIVE
 from odysseus.web.openapi.chat_calls import CHAT, MESSAGES, SESSIONS
 from odysseus.web.openapi.compare_calls import COMPARE
 from odysseus.web.openapi.frames import ChatFrame, Delta, StreamError, TypedFrame
@@ -33,6 +34,7 @@ TAGS: Mapping[str, str] = {
 OPERATIONS: Sequence[Operation] = (
     *CHAT,
     *SESSIONS,
+    *ARCHIVE,
     *MESSAGES,
     *FILES,
     *COMPARE,
