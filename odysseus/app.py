@@ -152,6 +152,7 @@ async def _services(config: Config, place: Place, clock: Clock, db: Database) ->
         approvals=approvals,
         compare=CompareStore(db, clock),
         changes=stores.changes,
+        documents=stores.documents,
         uploads=stores.uploads,
         files=files,
         sweeper=Sweeper(stores.uploads, clock),
@@ -233,7 +234,8 @@ def make_web(config: Config) -> tuple[Search, Fetch]:
 def make_sources(config: Config, stores: Stores, files: FileReader, library: Library) -> Sources:
     """What questions are given."""
     budget = Budget(config.retrieval.passages, config.retrieval.tokens)
-    return Sources((stores.uploads, files), stores.memories, (library.retrieval, budget), *make_web(config))
+    own = stores.documents, stores.memories
+    return Sources((stores.uploads, files), own, (library.retrieval, budget), *make_web(config))
 
 
 def make_provider(endpoint: EndpointConfig, config: Config, models: Path, clock: Clock) -> Provider:

@@ -1,6 +1,6 @@
-"""What a question is given beside the conversation: its files, the library, the web, memories; side by side.
+"""What a question is given beside the conversation: its files, the open document, the library, the web, memories.
 
-A source that fails costs its part and not the run.
+All are asked side by side. A source that fails costs its part and not the run.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from odysseus.context import attachments, passages, recall, web
+from odysseus.context import attachments, document, passages, recall, web
 from odysseus.context.files import FileReader
 from odysseus.context.given import Given, joined
 from odysseus.errors import OdysseusError
+from odysseus.events import DocumentUpdated
 from odysseus.retrieval.index import Retrieval
+from odysseus.store.documents import DocumentStore
 from odysseus.store.memories import MemoryStore
 from odysseus.store.uploads import Upload, UploadStore
 
@@ -29,6 +31,7 @@ class ContextWish:
     """What a message asks to be given with it. Without a word on it, nothing."""
 
     attachments: tuple[str, ...] = ()
+    document: str = ""
     use_rag: bool = False
     use_memory: bool = False
     use_web: bool = False
@@ -49,13 +52,13 @@ class Sources:
     def __init__(
         self,
         files: tuple[UploadStore, FileReader],
-        memories: MemoryStore,
+        own: tuple[DocumentStore, MemoryStore],
         library: tuple[Retrieval, Budget],
         search: web.Search,
         fetch: web.Fetch,
     ) -> None:
         self._uploads, self._reader = files
-        self._memories = memories
+        self._documents, self._memories = own
         self._library, self._budget = library
         self._search = search
         self._fetch = fetch
@@ -69,6 +72,8 @@ class Sources:
         wanted: list[Callable[[], Awaitable[Given]]] = []
         if uploads:
             wanted.append(lambda: self._files(uploads, sees=sees))
+        if wish.document:
+            wanted.append(lambda: self._document(wish.document))
         if wish.use_rag:
             wanted.append(lambda: self._passages(question))
         if wish.use_web:
@@ -79,6 +84,11 @@ class Sources:
 
     async def _files(self, uploads: Sequence[Upload], *, sees: bool) -> Given:
         return await attachments.given(await self._reader.read_all(uploads), sees=sees)
+
+    async def _document(self, document_id: str) -> Given:
+        open_ = await self._documents.get(None, document_id)
+        updated = DocumentUpdated(open_.id, open_.content, open_.version, open_.title, open_.language)
+        return await asyncio.to_thread(document.given, updated)
 
     async def _passages(self, question: str) -> Given:
         return passages.given(await self._library.passages(question, self._budget.passages), self._budget.tokens)

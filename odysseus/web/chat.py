@@ -60,6 +60,9 @@ class ChatBody(Struct, frozen=True, kw_only=True):
     attachments: Annotated[
         tuple[str, ...], Meta(max_length=100, description="Ids of files, from POST /api/upload")
     ] = ()
+    active_doc_id: Annotated[
+        str, Meta(description="Id of the document that is open beside the chat; the model is given it")
+    ] = ""
     use_web: Annotated[bool, Meta(description="Search the web before the answer, and read addresses in it")] = False
     time_filter: Annotated[
         Literal["", "day", "week", "month", "year"], Meta(description="How old web results may be; empty: any age")
@@ -250,6 +253,8 @@ async def _pane_ask(request: web.Request, body: ChatBody, message: str, comparis
 async def _ask(request: web.Request, body: ChatBody, message: str) -> Ask:
     services_ = services(request)
     session = await services_.sessions.get(body.session)
+    if body.active_doc_id:
+        await _open_document(services_, session.id, body)
     clock = user_clock(request.headers)
     endpoint_id = body.selected_endpoint_id or session.endpoint_id
     kept = session.model if endpoint_id == session.endpoint_id else ""
@@ -268,10 +273,19 @@ async def _ask(request: web.Request, body: ChatBody, message: str) -> Ask:
     )
 
 
+async def _open_document(services_: Services, session_id: str, body: ChatBody) -> None:
+    """The agent of the session finds the document from now on. Raises NotFound."""
+    if body.incognito:
+        await services_.documents.get(None, body.active_doc_id)
+    else:
+        await services_.documents.invite(session_id, body.active_doc_id)
+
+
 def context_wish(body: ChatBody) -> ContextWish:
     """What the message asks to be given with it; a turned off search beats the wish for one."""
     return ContextWish(
         body.attachments,
+        body.active_doc_id,
         use_rag=body.use_rag,
         use_memory=not body.no_memory and not body.incognito,
         use_web=body.use_web and body.allow_web_search is not False,

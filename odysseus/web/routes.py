@@ -9,6 +9,7 @@ from odysseus.web import (
     chat,
     compare,
     context,
+    documents,
     endpoints,
     exporting,
     importing,
@@ -101,9 +102,29 @@ def _page() -> list[web.RouteDef]:
     ]
 
 
+def _documents() -> list[web.RouteDef]:
+    """Texts to work on."""
+    one = "/api/documents/{document}"
+    return [
+        web.get("/api/documents", documents.list_all),
+        web.post("/api/documents", documents.create),
+        web.get(one, documents.show),
+        web.patch(one, documents.change),
+        web.delete(one, documents.delete),
+        web.get(f"{one}/versions", documents.versions),
+        web.get(f"{one}/versions/{{version}}", documents.version),
+        web.post(f"{one}/restore", documents.restore),
+        web.get(f"{one}/suggestions", documents.suggestions),
+        web.post(f"{one}/suggestions/{{suggestion}}", documents.decide),
+        web.get(f"{one}/preview", documents.look),
+        web.get(f"{one}/download", documents.download),
+    ]
+
+
 def _kept() -> list[web.RouteDef]:
     """What outlives a chat."""
     return [
+        *_documents(),
         web.get("/api/memories", memories.list_all),
         web.post("/api/memories", memories.create),
         web.patch("/api/memories/{memory}", memories.change),

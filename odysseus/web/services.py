@@ -22,6 +22,7 @@ from odysseus.store.approvals import ApprovalStore
 from odysseus.store.changes import ChangeStore
 from odysseus.store.compare import CompareStore
 from odysseus.store.db import Database
+from odysseus.store.documents import DocumentStore
 from odysseus.store.endpoints import EndpointStore
 from odysseus.store.memories import MemoryStore
 from odysseus.store.messages import MessageStore
@@ -48,6 +49,7 @@ class Services:
     approvals: ApprovalStore
     compare: CompareStore
     changes: ChangeStore
+    documents: DocumentStore
     uploads: UploadStore
     files: FileReader
     sweeper: Sweeper

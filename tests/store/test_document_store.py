@@ -95,7 +95,7 @@ async def test_the_list_shows_the_last_changed_first_without_texts(stores: Store
     stores.clock.now += 1
     await documents.revise(session.id, first.id, "agent", lambda _: "字字字")
     listed = await documents.list(session.id)
-    assert listed[0] == DocumentEntry(first.id, "first", "text", 2, 3, stores.clock.now)
+    assert listed[0] == DocumentEntry(first.id, session.id, "first", "text", 2, 3, stores.clock.now)
     assert [entry.title for entry in listed] == ["first", "second"]
 
 

@@ -301,6 +301,15 @@ async def finished_research(server: Server, upstream: Upstream) -> Sent:
     return sent
 
 
+async def document(server: Server, upstream: Upstream) -> Sent:
+    made = await server.post("/api/documents", {"title": "t", "content": "one two", "session": await server.session()})
+    change = {"find": "two", "replace": "2"}
+    upstream.reply(calls(("suggest_document", {"doc_id": made["id"], "suggestions": [change]})))
+    told = (await agent(server, made["session_id"])).one("doc_suggestions")
+    values = {"document": made["id"], "version": "1", "suggestion": told["suggestions"][0]["id"]}
+    return Sent(values, more={"json": {"content": "one", "version": 1, "decision": "accept"}})
+
+
 WAYS: Mapping[str, Way] = {
     "send": send,
     "resume": in_session,
@@ -328,6 +337,17 @@ WAYS: Mapping[str, Way] = {
     "deleteComparison": comparison,
     "voteInComparison": comparison,
     "keepPane": voted,
+    "listDocuments": document,
+    "getDocument": document,
+    "changeDocument": document,
+    "deleteDocument": document,
+    "listVersions": document,
+    "getVersion": document,
+    "restoreVersion": document,
+    "listSuggestions": document,
+    "decideSuggestion": document,
+    "previewDocument": document,
+    "downloadDocument": document,
     "listMemories": memory_list,
     "addMemory": new_memory,
     "changeMemory": memory,
@@ -444,6 +464,8 @@ async def test_what_is_not_there_is_told_as_described(operation: Operation, upst
             "content": "c",
             "upload_id": "none",
             "policy": "ask",
+            "version": 1,
+            "decision": "accept",
             "vote": "A",
             "pane": "A",
             "question": "q",

@@ -10,6 +10,7 @@ from odysseus.web.openapi.agent_types import EVENT_TYPES, AgentEvent
 from odysseus.web.openapi.archive_calls import ARCHIVE
 from odysseus.web.openapi.chat_calls import CHAT, MESSAGES, SESSIONS
 from odysseus.web.openapi.compare_calls import COMPARE
+from odysseus.web.openapi.document_calls import DOCUMENTS
 from odysseus.web.openapi.frames import ChatFrame, Delta, StreamError, TypedFrame
 from odysseus.web.openapi.kept_calls import FILES, MEMORIES
 from odysseus.web.openapi.library_calls import LIBRARY, LibraryFinal, LibraryFrame, LibraryProgress
@@ -23,6 +24,7 @@ TAGS: Mapping[str, str] = {
     "Sessions": "The chats",
     "Messages": "What was said, and files",
     "Compare": "The same question to several models",
+    "Documents": "Texts that you and the agent work on",
     "Memories": "What is remembered beyond a chat",
     "Research": "Questions that the web is searched and read for",
     "Library": "Files that answers can draw on",
@@ -38,6 +40,7 @@ OPERATIONS: Sequence[Operation] = (
     *MESSAGES,
     *FILES,
     *COMPARE,
+    *DOCUMENTS,
     *MEMORIES,
     *RESEARCH,
     *LIBRARY,
