@@ -120,9 +120,7 @@ async def open_services(config: Config, place: Place, clock: Clock) -> Services:
 
 async def _services(config: Config, place: Place, clock: Clock, db: Database) -> Services:
     runs = RunStore(db, clock)
-    recovered = await recover(runs, clock)
-    if recovered:
-        log.info("marked %d runs of the last process as interrupted", recovered)
+    await _recover(runs, clock)
     endpoints, messages, approvals = EndpointStore(db), MessageStore(db, clock), ApprovalStore(db, clock)
     stores = make_stores(db, place, clock)
     router = await make_router(config, place, endpoints, clock)
@@ -169,6 +167,12 @@ async def _services(config: Config, place: Place, clock: Clock, db: Database) ->
         assets=Assets(STATIC.resolve()),
         started_at=clock.monotonic(),
     )
+
+
+async def _recover(runs: RunStore, clock: Clock) -> None:
+    recovered = await recover(runs, clock)
+    if recovered:
+        log.info("marked %d runs of the last process as interrupted", recovered)
 
 
 def make_stores(db: Database, place: Place, clock: Clock) -> Stores:
