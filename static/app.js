@@ -5,6 +5,7 @@ import { readChoice } from "./core/choice.js";
 import { byId } from "./core/dom.js";
 import { joinInstall, refreshModels, watchInstall } from "./core/models.js";
 import { hearQueues, readQueue } from "./core/queue.js";
+import { keepPage, startPresence } from "./core/presence.js";
 import { readAddress } from "./core/route.js";
 import { pauseChat } from "./core/running.js";
 import { refreshSessions } from "./core/sessions.js";
@@ -59,6 +60,11 @@ function letGo() {
   void refreshSessions();
 }
 
+function onBack() {
+  lookAgain();
+  void refreshModels();
+}
+
 function onVisibility() {
   clearTimeout(hiding);
   if (document.visibilityState === "hidden") hiding = setTimeout(letGo, HIDDEN_MS);
@@ -109,6 +115,8 @@ document.addEventListener("visibilitychange", onVisibility);
 addEventListener("focus", lookAgain);
 addEventListener("online", lookAgain);
 hearTabs(onNews);
+startPresence(onBack);
+addEventListener("load", keepPage);
 hearQueues();
 watch(["chat", "queue"], () => void showQueue());
 watch(["chat"], () => (seenButton.hidden = !state.chat.session));

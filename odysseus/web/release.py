@@ -25,6 +25,9 @@ WORKER = "sw.js"
 SHEET = "page.css"
 """The styles that the page names, in one file."""
 
+KEPT = (".html", ".js", ".css", ".svg", ".webmanifest")
+"""What the page cannot do without. Pictures are for who installs it."""
+
 ADDRESSES = re.compile(r"(?<=[\"'`])/static/")
 SHEET_LINK = re.compile(r'\s*<link rel="stylesheet" href="/static/([^"]+)">')
 NESTED = re.compile(r"`[^`]*\$\{[^`}]*`")
@@ -49,7 +52,7 @@ class Release:
     @property
     def worker(self) -> bytes:
         """The service worker, which is told what it keeps. Another release makes another text."""
-        kept = [self.prefix + name for name in sorted(self.files) if name != WORKER]
+        kept = [self.prefix + name for name in sorted(self.files) if name.endswith(KEPT) and name != WORKER]
         told = json.dumps({"version": self.version, "page": self.prefix + INDEX, "files": kept})
         return f"self.release={told};\n".encode() + self.files.get(WORKER, b"")
 

@@ -14,7 +14,13 @@ export class ApiError extends Error {
   }
 }
 
-const UNREACHABLE = "The server cannot be reached. Is it still running?";
+export const UNREACHABLE = "The server cannot be reached. Is it still running?";
+
+/** @type {() => void} */
+let onUnreachable = () => undefined;
+
+/** Have `listener` called after each call that did not reach the server. @param {() => void} listener */
+export const hearUnreachable = (listener) => void (onUnreachable = listener);
 
 /** How long a call waits for its answer to begin. A socket that died in a sleep would wait for ever. */
 const PATIENCE_MS = 30_000;
@@ -36,6 +42,7 @@ async function request(path, init = {}, patience = PATIENCE_MS) {
     return response;
   } catch (error) {
     if (error instanceof ApiError || init.signal?.aborted) throw error;
+    onUnreachable();
     throw new ApiError(UNREACHABLE, 0);
   } finally {
     clearTimeout(timer);

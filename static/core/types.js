@@ -333,6 +333,7 @@
  * @property {Route | null} choice  the route picked for a chat that has no session yet
  * @property {Install} install
  * @property {string} alert  an error to show, in words
+ * @property {boolean} away  the server does not answer at all
  */
 
 export {};

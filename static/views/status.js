@@ -1,5 +1,6 @@
 /** The polite line under the composer, and the alert above it. */
 
+import { UNREACHABLE } from "../core/api.js";
 import { byId, setText } from "../core/dom.js";
 import { currentEndpoint, refreshModels } from "../core/models.js";
 import { progress } from "../core/progress.js";
@@ -9,6 +10,7 @@ const LOADING_MS = 1000;
 
 const line = byId("status", HTMLElement);
 const alert = byId("alert", HTMLElement);
+const away = byId("away", HTMLElement);
 const alertText = byId("alert-text", HTMLElement);
 
 let asking = 0;
@@ -35,12 +37,13 @@ function watchLoading() {
 }
 
 function drawAlert() {
-  alert.hidden = !state.alert;
+  away.hidden = !state.away;
+  alert.hidden = !state.alert || (state.away && state.alert === UNREACHABLE); // one of them is enough
   setText(alertText, state.alert);
 }
 
 export function startStatus() {
   watch(["chat", "live", "models"], drawLine);
-  watch(["alert"], drawAlert);
+  watch(["alert", "away"], drawAlert);
   byId("alert-close", HTMLButtonElement).addEventListener("click", () => set({ alert: "" }));
 }

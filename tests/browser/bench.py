@@ -62,6 +62,7 @@ class Program:
     environment: Mapping[str, str] = field(default_factory=dict)
     port: int = 0
     process: asyncio.subprocess.Process | None = None
+    script: Path = SERVER
 
     @property
     def url(self) -> str:
@@ -75,7 +76,7 @@ class Program:
         where = ["--port", str(self.port), "--data", str(self.folder / "data"), "--config", str(settings)]
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("ODYSSEUS_")}
         self.process = await asyncio.create_subprocess_exec(
-            *(sys.executable, str(SERVER), *where, "--log-level", "warning"),
+            *(sys.executable, str(self.script), *where, "--log-level", "warning"),
             stdout=asyncio.subprocess.PIPE,
             env={**inherited, **self.environment},
         )
@@ -184,7 +185,8 @@ class Seat:
 
     def _heard(self, message: ConsoleMessage) -> None:
         # A call that is answered with 4xx or not at all is an answer like any other; Chromium tells of each.
-        if message.type in {"error", "warning"} and not message.text.startswith("Failed to load resource"):
+        usual = message.text.startswith(("Failed to load resource", "Service Worker registration blocked"))
+        if message.type in {"error", "warning"} and not usual:
             self.faults.append(f"console: {message.text}")
 
     def _asked(self, request: Request) -> None:
@@ -282,7 +284,9 @@ class Tab:
 @asynccontextmanager
 async def seated(browser: Browser, url: str, upstream: Upstream, **options: Any) -> AsyncIterator[Seat]:
     """A fresh profile; at the end nothing forbidden may have happened in it."""
-    context = await browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
+    # A service worker would hide requests from the routes of a test; those about it ask for one.
+    usual = {"viewport": {"width": 1280, "height": 800}, "service_workers": "block"}
+    context = await browser.new_context(**{**usual, **options})
     seat = Seat(context, url, upstream)
     try:
         yield seat
