@@ -26,6 +26,7 @@ NAMES = {
     "agents": "10. Named agents",
     "retrieval": "11. The library",
     "context": "12. A prompt of many turns",
+    "page": "13. The page in Chromium",
     "reading": "13. Streams beside files that are read",
 }
 

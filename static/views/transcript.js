@@ -62,6 +62,31 @@ const deeds = {
   },
 };
 
+/**
+ * Answers that were drawn in full, and so have a height that the browser remembers, need not be drawn again while they are far
+ * out of sight. Two frames are what the remembering takes.
+ */
+function settleSoon() {
+  const { chat } = state;
+  requestAnimationFrame(() =>
+    requestAnimationFrame(() => {
+      if (shown !== chat || !area.checkVisibility()) return;
+      for (const { key, live } of chat.messages) if (!live || live.ended) rows.get(key)?.node.classList.add("settled");
+    }),
+  );
+}
+
+/** Another width makes other heights. */
+function watchWidth() {
+  let width = log.clientWidth;
+  new ResizeObserver(() => {
+    if (log.clientWidth === width) return;
+    width = log.clientWidth;
+    for (const { node } of rows.values()) node.classList.remove("settled");
+    settleSoon();
+  }).observe(log);
+}
+
 /** @param {Message} message */
 const create = (message) => createMessage(message, deeds, () => keeper.release());
 
@@ -83,6 +108,7 @@ function drawMessages() {
   else place();
   if (opened) keeper.toEnd();
   showTarget(chat);
+  settleSoon();
 }
 
 /** @param {Chat} chat */
@@ -153,6 +179,7 @@ export function startTranscript(onRewrite) {
   watch(["chat"], drawMessages);
   watch(["live"], drawLiveSoon);
   document.addEventListener("visibilitychange", drawLiveSoon);
+  watchWidth();
   document.addEventListener("keydown", goToEnd);
   area.addEventListener("scroll", () => area.scrollTop < EARLIER_AT && state.chat.hasMore && void loadEarlier(), { passive: true });
   earlier.addEventListener("click", () => void loadEarlier());

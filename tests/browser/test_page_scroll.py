@@ -126,3 +126,27 @@ async def test_earlier_messages_come_in_above_without_moving_the_view(seat: Seat
     assert abs(await tab.js(mark) - (place + 100)) <= 2
     await expect(first).to_have_count(1)
     await expect(tab.page.locator("#earlier")).to_be_hidden()
+
+
+async def test_answers_out_of_sight_are_not_drawn_and_yet_keep_their_height_and_are_found(seat: Seat) -> None:
+    tab = await seat.tab()
+    for number in range(3):
+        seat.upstream.reply(text_chunk(f"Needle {number}.\n\n"), *words(20), *END)
+        await tab.ask("Go on.")
+    first = tab.text.first
+    skipped = "(node) => !node.firstElementChild.checkVisibility({ contentVisibilityAuto: true })"
+    height = await first.evaluate("(node) => node.offsetHeight")
+    await tab.until(f"({skipped})(document.querySelector('.answer .blocks'))")
+    assert await first.evaluate("(node) => node.offsetHeight") == height
+    assert await tab.js("window.find('Needle 0', true, false, true)")
+    await tab.page.locator("#scroller").focus()
+    await tab.page.keyboard.press("Home")
+    await expect(first.locator(".block").first).to_be_in_viewport()
+    assert not await first.evaluate(skipped)
+    await tab.page.set_viewport_size({"width": 500, "height": 800})
+    narrow = await first.evaluate("(node) => node.offsetHeight")
+    assert narrow > height
+    await tab.js("getSelection().removeAllRanges()")  # what is selected stays drawn
+    await tab.page.get_by_role("button", name="Go to the latest").click()
+    await tab.until(f"({skipped})(document.querySelector('.answer .blocks'))")
+    assert await first.evaluate("(node) => node.offsetHeight") == narrow
