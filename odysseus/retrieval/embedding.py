@@ -64,6 +64,12 @@ class EmbeddingProcess:
         self._closed = False
         self._tasks: set[asyncio.Task[Answer]] = set()
         self.generation = 0
+        self._loaded = 0
+
+    @property
+    def loaded(self) -> bool:
+        """Whether the process that runs now has made a vector, so that the next one is quick."""
+        return self.pid is not None and self._loaded == self.generation
 
     @property
     def pid(self) -> int | None:
@@ -83,7 +89,10 @@ class EmbeddingProcess:
     async def _ask(self, question: dict[str, Any], body: bytes, *, urgent: bool) -> Answer:
         await self._take_turn(urgent=urgent)
         try:
-            return await self._exchange(await self._started(), question, body)
+            answer = await self._exchange(await self._started(), question, body)
+            if question["op"] == "embed":
+                self._loaded = self.generation
+            return answer
         finally:
             self._busy = False
             if not self._closed:

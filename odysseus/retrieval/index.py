@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -19,6 +20,8 @@ from odysseus.store.library_index import LibraryIndex, StoredChunk
 Mode = Literal["hybrid", "words", "off"]
 Near = tuple[StoredChunk, float]
 
+COLD_SECONDS = 0.25
+"""How long somebody who is answered waits for the model to load; then words have to do, and it goes on loading."""
 BY_WORDS = 50
 BY_VECTORS = 150
 """How many chunks each half brings in. Those of the vectors are coarse, so there are more of them."""
@@ -56,8 +59,21 @@ class Retrieval:
         return ("words", f"Only words are searched for, not meanings. {problem}") if problem else ("hybrid", "")
 
     async def passages(self, query: str, k: int) -> Sequence[Passage]:
-        """The best passages for a question, at most `k`, without those that have little to do with it."""
-        return [one for one in await self.search(query, k) if one.similarity >= self._least]
+        """The best passages for a question, at most `k`, without those that have little to do with it.
+
+        By words alone while the model is being loaded.
+        """
+        if not self._on or not await self._index.chunk_count():
+            return []
+        await self._warmed()
+        found = await self.search(query, k, meanings=not self._vectors.cold)
+        return [one for one in found if one.similarity >= self._least]
+
+    async def warm(self) -> None:
+        """Load the model, unless it is there."""
+        if self._on and self._vectors.cold and not self._vectors.resting:
+            with suppress(EmbeddingError):
+                await self._vectors.warm()
 
     async def search(self, query: str, k: int, *, words: bool = True, meanings: bool = True) -> Sequence[Passage]:
         """The best passages, near or not. `words` and `meanings` say which halves are asked."""
@@ -76,10 +92,13 @@ class Retrieval:
     async def rank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
         """How near each text is to a question, 0 to 1; 0 also for what has little to do with it.
 
-        Without vectors it is the share of the question's words.
+        Without vectors, and while the model is being loaded, it is the share of the question's words.
         """
         covered = await asyncio.to_thread(overlaps, query, texts)
         if not self._on or not texts or not query.strip() or self._vectors.resting:
+            return covered
+        await self._warmed()
+        if self._vectors.cold:
             return covered
         try:
             near = await self._vectors.nearness(query, texts)
@@ -101,6 +120,13 @@ class Retrieval:
             return await self._vectors.of_question(query)
         except EmbeddingError:
             return b""
+
+    async def _warmed(self) -> None:
+        """Wait for the model, but not long. A question that nobody waits for any more loads it all the same."""
+        if not self._vectors.cold or self._vectors.resting:
+            return
+        with suppress(TimeoutError, EmbeddingError):
+            await asyncio.wait_for(self._vectors.warm(), COLD_SECONDS)
 
     async def _near(self, vector: bytes) -> Sequence[int]:
         try:

@@ -80,6 +80,16 @@ class Library:
         """Wait until there is nothing to index."""
         await self._indexer.quiet()
 
+    @property
+    def loaded(self) -> bool:
+        """Whether the model is there, so that a question by meaning is quick."""
+        return not self._vectors.cold
+
+    def warm(self) -> None:
+        """A question may come soon: load the model in the background, if there is anything to be found by it."""
+        if not self._tasks:
+            self._keep(asyncio.create_task(self._warm()))
+
     async def add_path(self, text: str) -> Source:
         """Add a file or a folder by its whole path; one that is there already is compared with the disk.
 
@@ -132,7 +142,14 @@ class Library:
         return await self._store.source(source.id)
 
     def _refresh_soon(self, source_id: str) -> None:
-        task = asyncio.create_task(self._refresh_quietly(source_id))
+        self._keep(asyncio.create_task(self._refresh_quietly(source_id)))
+
+    async def _warm(self) -> None:
+        with suppress(StoreError):  # whoever asks next is told
+            if any(counts.chunks for counts in (await self._store.counts()).values()):
+                await self.retrieval.warm()
+
+    def _keep(self, task: asyncio.Task[None]) -> None:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 

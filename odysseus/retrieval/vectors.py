@@ -82,6 +82,11 @@ class Vectors:
         """Whether asking now is of no use: they are not installed, or have failed a moment ago."""
         return self._problem == MISSING or self._clock.monotonic() < self._rest_until
 
+    @property
+    def cold(self) -> bool:
+        """Whether the model of this machine has to be loaded first, which takes seconds."""
+        return self._remote is None and not self._process.loaded
+
     def forget_loaded(self) -> None:
         """Chunks have gone: the next search loads the matrix anew."""
         self._stale = True
@@ -102,6 +107,10 @@ class Vectors:
             raise EmbeddingError(self._problem) from error
         self._problem = ""
         return found
+
+    async def warm(self) -> None:
+        """Load the model; one who leaves before has it loaded all the same. Raises EmbeddingError."""
+        await self.embed(["warm"], urgent=True)
 
     async def of_question(self, text: str) -> bytes:
         """The vector of a question. Raises EmbeddingError."""

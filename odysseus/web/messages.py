@@ -66,6 +66,7 @@ async def history(request: web.Request) -> web.StreamResponse:
     """GET /api/history/{id}"""
     services_ = services(request)
     session = await services_.sessions.get(session_id(request))
+    services_.library.warm()
     limit, before = _limit(request), clean_text(request.query.get("before", ""))
     named = clean_text(request.query.get("leaf", ""))
     leaf = await services_.messages.newest_leaf(session.id, named) if named else None

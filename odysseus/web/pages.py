@@ -37,5 +37,14 @@ async def worker(request: web.Request) -> web.StreamResponse:
 async def health(request: web.Request) -> web.StreamResponse:
     """GET /api/health"""
     services_ = services(request)
+    limit = services_.config.uploads.max_file_bytes
     uptime = round(services_.clock.monotonic() - services_.started_at, 3)
-    return json_answer({"status": "ok", "version": __version__, "runs": services_.runs.count(), "uptime": uptime})
+    return json_answer(
+        {
+            "status": "ok",
+            "version": __version__,
+            "runs": services_.runs.count(),
+            "uptime": uptime,
+            "max_file_bytes": limit,
+        }
+    )

@@ -63,8 +63,13 @@ async def _parts(request: web.Request, uploads: UploadStore, limits: UploadsConf
             raise BadRequest(f"Field 'files': at most {limits.max_files} files are taken at once.")
         file = await kept.enter_async_context(uploads.incoming())
         await save_part(part, file.write, lambda size: _check_size(size, limits))
-        sent.append(Sent(clean_name(part.filename or ""), "", file))
+        sent.append(Sent(clean_name(_decoded(part.filename or "")), "", file))
     return sent
+
+
+def _decoded(name: str) -> str:
+    """What browsers write for the three letters that would end a name in a form."""
+    return name.replace("%22", '"').replace("%0D", "\r").replace("%0A", "\n")
 
 
 def _check_size(size: int, limits: UploadsConfig) -> None:

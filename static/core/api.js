@@ -178,6 +178,27 @@ export const upload = (file, onSent, signal) =>
     sender.send(form);
   });
 
+/** Whether the server still has a file; when it cannot tell, it is taken to have. @param {string} id */
+export async function isKept(id) {
+  try {
+    await request(`/api/upload/${encodeURIComponent(id)}`, { method: "HEAD" });
+    return true;
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return error.status !== 404;
+  }
+}
+
+/** A file from this size on is compared with the server's limit before it is sent: a refusal in the middle is not heard. */
+const LARGE = 1_000_000;
+
+/** Throws ApiError for a file that the server will not take. @param {File} file */
+export async function checkSize({ size }) {
+  if (size < LARGE) return;
+  const { max_file_bytes: most } = await call("GET", "/api/health");
+  if (size > most) throw new ApiError(`A file is larger than the limit of ${most.toLocaleString("en")} bytes. Send a part of it.`, 413);
+}
+
 /** Put the files back as they were before this run. @type {(run: string) => Promise<{ files?: string[] }>} */
 export const undo = (run) => call("POST", `/api/runs/${encodeURIComponent(run)}/undo`, {});
 

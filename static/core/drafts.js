@@ -29,6 +29,38 @@ export function keepDraft(session, text) {
   }
 }
 
+/** @param {string | null} session */
+const filesOf = (session) => `odysseus.files.${session ?? "new"}`;
+
+/**
+ * The files that waited with a draft, as they were told by the server.
+ *
+ * @param {string | null} session
+ * @returns {import("./types.js").Upload[]}
+ */
+export function readFiles(session) {
+  try {
+    const kept = JSON.parse(localStorage.getItem(filesOf(session)) ?? "[]");
+    return Array.isArray(kept) ? kept.filter((one) => typeof one?.id === "string" && typeof one.name === "string") : [];
+  } catch (error) {
+    console.warn("The files of a draft cannot be read.", error);
+    return [];
+  }
+}
+
+/**
+ * @param {string | null} session
+ * @param {import("./types.js").Upload[]} files
+ */
+export function keepFiles(session, files) {
+  try {
+    if (files.length) localStorage.setItem(filesOf(session), JSON.stringify(files));
+    else localStorage.removeItem(filesOf(session));
+  } catch (error) {
+    console.warn("The files of a draft cannot be kept.", error);
+  }
+}
+
 /**
  * Forget a draft that was sent. Another text in its place stays.
  *

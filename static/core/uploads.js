@@ -3,7 +3,9 @@
 /** @import { Attachment, Upload } from "./types.js" */
 
 import * as api from "./api.js";
+import { keepFiles, readFiles } from "./drafts.js";
 import { state, tell } from "./state.js";
+import { isUsed } from "./uses.js";
 
 /** @type {Map<string, Attachment[]>} */
 const waiting = new Map();
@@ -13,8 +15,31 @@ let keys = 0;
 /** @param {string | null} session */
 const nameOf = (session) => session ?? "new";
 
-/** The files that wait in the open chat. */
-export const attachments = () => waiting.get(nameOf(state.chat.session)) ?? [];
+/** The files that wait in the open chat. Those of an earlier visit are taken up again. */
+export function attachments() {
+  const { session } = state.chat;
+  const known = waiting.get(nameOf(session));
+  if (known) return known;
+  const again = readFiles(session).map(ready);
+  waiting.set(nameOf(session), again);
+  for (const attachment of again) void makeSure(attachment);
+  return again;
+}
+
+/** A file that the server has. @param {Upload} upload @returns {Attachment} */
+const ready = (upload) => ({ key: `file-${(keys += 1)}`, name: upload.name, size: upload.size, file: null, state: "ready", sent: 1, problem: "", upload, cancel: new AbortController() });
+
+/** Files that no message names are deleted after a day. @param {Attachment} attachment */
+async function makeSure(attachment) {
+  if (!attachment.upload || (await api.isKept(attachment.upload.id))) return;
+  Object.assign(attachment, { state: "failed", upload: null, problem: "It is no longer kept. Attach it again." });
+  tell("chat");
+}
+
+/** What is ready outlives the page, but for what is to be stored nowhere. @param {string | null} session */
+function keepReady(session) {
+  keepFiles(session, isUsed("incognito") ? [] : (waiting.get(nameOf(session)) ?? []).flatMap(({ upload }) => upload ?? []));
+}
 
 /** Why a message cannot be sent with the files as they are; empty when it can. */
 export function attachmentsProblem() {
@@ -28,6 +53,7 @@ export const readyFiles = () => attachments().flatMap(({ upload }) => upload ?? 
 /** @param {Attachment[]} list */
 function keep(list) {
   waiting.set(nameOf(state.chat.session), list);
+  keepReady(state.chat.session);
   tell("chat");
 }
 
@@ -54,7 +80,7 @@ export function attachAgain(uploads) {
   const known = new Set(readyFiles().map(({ id }) => id));
   const added = uploads
     .filter(({ id }) => !known.has(id))
-    .map((upload) => /** @type {Attachment} */ ({ key: `file-${(keys += 1)}`, name: upload.name, size: upload.size, file: null, state: "ready", sent: 1, problem: "", upload, cancel: new AbortController() }));
+    .map(ready);
   if (added.length) keep([...added, ...attachments()]);
 }
 
@@ -68,8 +94,10 @@ async function begin(attachment) {
       attachment.sent = part;
       tell("uploads");
     };
+    await api.checkSize(attachment.file);
     const { files } = await api.upload(attachment.file, onSent, attachment.cancel.signal);
     Object.assign(attachment, { state: "ready", upload: files[0] ?? null });
+    for (const [name, list] of waiting) if (list.includes(attachment)) keepReady(name === "new" ? null : name);
   } catch (error) {
     if (attachment.cancel.signal.aborted) return;
     if (!(error instanceof api.ApiError)) throw error;
@@ -96,10 +124,13 @@ export function detach(attachment) {
 export function forgetFiles(session, sent) {
   const rest = (waiting.get(session) ?? []).filter(({ upload }) => !upload || !sent.includes(upload));
   waiting.set(session, rest);
+  keepReady(session);
 }
 
 /** The new chat has become a session. @param {string} session */
 export function moveFiles(session) {
   waiting.set(session, waiting.get("new") ?? []);
   waiting.delete("new");
+  keepFiles(null, []);
+  keepReady(session);
 }

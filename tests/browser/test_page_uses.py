@@ -145,7 +145,12 @@ async def test_the_menu_fits_a_phone(browser: Browser, program: Program, upstrea
     options: dict[str, Any] = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
     async with seated(browser, program.url, upstream, color_scheme="dark", **options) as seat:
         tab = await seat.tab()
+        await tab.page.get_by_role("button", name="Agent", exact=True).tap()
         await tab.page.locator("#uses-button").tap()
         await expect(menu(tab)).to_be_in_viewport(ratio=1)
+        box = await menu(tab).bounding_box()
+        assert box
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390
         await fits(tab)
         assert await tab.js(SMALL.replace('"button, nav a, input"', '"#uses :is(button, label, select)"')) == []

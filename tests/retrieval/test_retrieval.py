@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -78,12 +80,38 @@ async def test_new_vectors_are_found_by_a_process_that_runs(tmp_path: Path) -> N
 
 async def test_the_model_ranks_texts_by_meaning(tmp_path: Path) -> None:
     async with shelf(tmp_path / "data") as library:
+        await library.library.retrieval.warm()
         texts = ["The user has a dog named Rex.", "The user works as a nurse.", "The user is allergic to nuts."]
         scores = await library.library.retrieval.rank("What is my pet called?", texts)
         assert max(range(3), key=lambda place: scores[place]) == 0
         assert all(0 <= score <= 1 for score in scores)
         assert await library.library.retrieval.rank("", texts) == [0.0, 0.0, 0.0]
         assert await library.library.retrieval.rank("pet", []) == []
+
+
+async def test_while_the_model_loads_words_have_to_do_and_then_meanings_count(tmp_path: Path) -> None:
+    async with shelf(tmp_path / "data") as library:
+        await indexed(tmp_path, library, {"pet.txt": "The dog is called Rex.", "work.txt": "She is a nurse."})
+        retrieval = library.library.retrieval
+        os.kill(worker().pid, signal.SIGKILL)
+        begun = time.monotonic()
+        assert [one.filename for one in await retrieval.passages("dog", 1)] == ["pet.txt"]
+        assert (await retrieval.rank("dog", ["My dog.", "My car."]))[0] > 0
+        assert time.monotonic() - begun < 1.5  # loading the model takes longer, and goes on
+        await retrieval.warm()
+        assert library.library.loaded
+        assert await library.found("What is my pet called?", 1, words=False) == ["pet.txt"]
+
+
+async def test_an_opened_chat_loads_the_model_where_there_is_a_library(tmp_path: Path) -> None:
+    async with shelf(tmp_path / "data") as library:
+        library.library.warm()
+        await indexed(tmp_path, library, {"pet.txt": "The dog is called Rex."})
+        os.kill(worker().pid, signal.SIGKILL)
+        library.library.warm()
+        async with asyncio.timeout(30):
+            while not library.library.loaded:
+                await asyncio.sleep(0)
 
 
 class Broken(WordVectors):

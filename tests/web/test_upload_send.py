@@ -282,3 +282,13 @@ async def test_other_streams_go_on_while_a_file_is_read(server: Server, upstream
     assert (await sending)[0]["extraction"] == "text"
     assert longest < 0.5
     await (await server.send(session)).rest()
+
+
+@pytest.mark.parametrize(
+    ("sent", "name"), [("a%22b.txt", 'a"b.txt'), ("a%0D%0Ab.txt", "ab.txt"), ("100%25.txt", "100%25.txt")]
+)
+async def test_a_name_is_read_as_browsers_write_it(server: Server, sent: str, name: str) -> None:
+    body = (f'--x\r\nContent-Disposition: form-data; name="files"; filename="{sent}"\r\n\r\n1\r\n--x--\r\n').encode()
+    kind = {"Content-Type": "multipart/form-data; boundary=x"}
+    told = await server.call("POST", "/api/upload", data=body, headers=kind)
+    assert [file["name"] for file in told["files"]] == [name]

@@ -385,3 +385,4 @@ class Health(Struct):
     version: Annotated[str, Meta(description="The server's version")]
     runs: Annotated[int, Meta(description="Runs that go on")]
     uptime: Annotated[float, Meta(description="Seconds since the start")]
+    max_file_bytes: Annotated[int, Meta(description="The largest file that can be sent")]
