@@ -1,4 +1,4 @@
-"""Start and stop Odysseus: `python server.py`, or `python server.py model install`."""
+"""Start and stop Odysseus: `python server.py`, or one of its commands: `model`, `backup`, `restore`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import asyncio
 import logging
 import os
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def parse(argv: list[str]) -> argparse.Namespace:
     """The command line."""
+    from odysseus.archive import command as archive
     from odysseus.models import command
 
     parser = argparse.ArgumentParser(prog="server.py", description="Odysseus, a local AI workspace.")
@@ -45,15 +47,18 @@ def parse(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--token-env", metavar="NAME", help="environment variable that holds the access token")
     parser.add_argument("--parent-pid", type=process_id, metavar="PID", help="stop when this process ends")
     parser.add_argument("--log-level", default="info", choices=["debug", "info", "warning", "error"])
-    command.add_parser(parser.add_subparsers(dest="command", metavar="COMMAND"))
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    command.add_parser(commands)
+    archive.add_parsers(commands)
     return parser.parse_args(argv)
 
 
 def run(args: argparse.Namespace) -> int:
     """Carry the command out. Raises OdysseusError for what the user has to mend."""
     from odysseus.app import MODELS
+    from odysseus.archive import command as archive
     from odysseus.config import load_config
-    from odysseus.launch import Launch, data_folder, serve
+    from odysseus.launch import Launch, data_folder, only_instance, serve
     from odysseus.tools.environment import seal_process
 
     path = args.config or (CONFIG if CONFIG.exists() else None)
@@ -63,6 +68,9 @@ def run(args: argparse.Namespace) -> int:
         from odysseus.models import command
 
         return command.run(args, data / MODELS, config.local.model)
+    if args.command in archive.COMMANDS:
+        with only_instance(data) if args.command == "restore" else nullcontext():
+            return archive.run(args, data)
     keys = {endpoint.api_key_env for endpoint in config.endpoints}
     seal_process(keys | {config.web.brave_key_env, args.token_env or ""})
     launch = Launch(data, args.ready_file, args.token_env, args.parent_pid, args.open)

@@ -26,6 +26,7 @@ from filelock import FileLock, Timeout
 
 from odysseus import __version__
 from odysseus.app import Place, make_app
+from odysseus.archive.restore import finish_restore
 from odysseus.config import Config
 from odysseus.errors import ConfigError
 from odysseus.web.endpoints import new_local
@@ -118,6 +119,7 @@ def only_instance(data: Path) -> Iterator[Path]:
             f"The data folder {data} cannot be locked: {error.strerror}. Choose another with --data."
         ) from error
     try:
+        finish_restore(data)
         yield data / INSTANCE
     finally:
         (data / INSTANCE).unlink(missing_ok=True)
