@@ -316,6 +316,5 @@ def agent_settings(config: Config) -> AgentSettings:
 
 async def _end_runs(app: web.Application) -> None:
     """On shutdown the streams get their last frames while their sockets are still open."""
-    app[SERVICES].research.quit()
     await app[SERVICES].runs.close()
     await app[SERVICES].research.close()

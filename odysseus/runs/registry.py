@@ -184,6 +184,7 @@ class RunRegistry:
     async def close(self) -> None:
         """Take no more runs, end those that go, and let them store their records."""
         self._closing = True
+        self._research.quit()
         for run in self._runs.values():
             run.stop("server_shutdown")
         if self._tasks:
