@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from odysseus.research.reading import numbers
+from odysseus.research.reading import numbers, words
 from odysseus.research.values import Finding
 
 MARK = "*(no source)*"
+SAME = 0.85
+"""A sentence says what a finding says when it shares so many of its words, and all its figures."""
 LEAST_WORDS = 4
 """A shorter piece is no sentence: an abbreviation, or what was cut at one."""
 
@@ -34,7 +36,7 @@ class Checked:
 def checked(text: str, findings: Sequence[Finding]) -> Checked:
     """Markdown with citations `[n]` of these findings only, and every other sentence marked.
 
-    A figure in a sentence has to be in a finding that it cites.
+    A figure in a sentence has to be in a finding that it cites. One that says what a finding says gets its number.
     """
     known = {finding.number: finding for finding in findings}
     lines: list[str] = []
@@ -94,6 +96,18 @@ def _judged(sentence: str, known: Mapping[int, Finding]) -> str:
     if sentence.rstrip("*_ ").endswith(":"):
         return sentence  # it introduces what follows
     named = [known[number] for number in cited(sentence)]
+    if not named and (own := _saying(sentence, known)):
+        return f"{sentence} [{own.number}]"
     said = numbers(_CITED.sub("", sentence))
     backed = {figure for finding in named for figure in numbers(f"{finding.text} {finding.passage}")}
     return sentence if named and said <= backed else f"{sentence} {MARK}"
+
+
+def _saying(sentence: str, known: Mapping[int, Finding]) -> Finding | None:
+    """The first finding that a sentence without a citation repeats."""
+    told, figures = set(words(sentence)), numbers(sentence)
+    for finding in known.values():
+        whole = f"{finding.text} {finding.passage}"
+        if len(told) >= LEAST_WORDS and figures <= numbers(whole) and len(told & set(words(whole))) >= SAME * len(told):
+            return finding
+    return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
@@ -22,10 +23,13 @@ MOST_COMPARED = 400
 TOPIC_LIMIT = 160
 ALIKE = 0.75
 """Of the words of two findings beside their figures, so many are shared when both are about the same."""
+COMMON = 0.6
+"""A word in so many of the findings says nothing of one point."""
+STEM = 4
 
 SYSTEM = """You compare findings of a research, each with its number. Name those that cannot all be true because they
 say different things of the same point: other figures, dates, names, or yes and no. Findings that add to each other do
-not disagree. Answer with JSON: {"groups": [{"topic": "what they disagree about", "findings": [1, 2]}]} with an empty
+not disagree. Answer with JSON: {"groups": [{"topic": "the point in a few words", "findings": [1, 2]}]} with an empty
 list when none disagree."""
 
 SCHEMA: Mapping[str, Any] = {
@@ -56,7 +60,7 @@ async def disagreements(hands: Hands, asker: Asker, findings: Sequence[Finding])
     messages = [ChatMessage("system", SYSTEM), ChatMessage("user", as_data("Findings", shown))]
     said = await asker.value("disagreements", messages, SCHEMA, ANSWER_TOKENS, _groups) or []
     other_figures = await asyncio.to_thread(lambda: list(by_figures(findings[:MOST_COMPARED])))
-    return list(_sound([*said, *other_figures], findings))
+    return list(_sound([*on_one_point(said, findings), *other_figures], findings))
 
 
 def numbered(findings: Sequence[Finding], tokens: int) -> str:
@@ -96,6 +100,25 @@ def _groups(values: Sequence[Mapping[str, Any]]) -> list[Disagreement] | None:
         )
         for row in map(as_mapping, lists[0])
     ]
+
+
+def on_one_point(groups: Sequence[Disagreement], findings: Sequence[Finding]) -> Iterator[Disagreement]:
+    """Those whose findings have more in common than all findings have: a small model groups anything.
+
+    That is a word of two of them, or words of the topic in each. What has no words to compare is kept.
+    """
+    stems = {finding.number: _stems(finding.text) for finding in findings}
+    usual = Counter(stem for found in stems.values() for stem in found)
+    common = {stem for stem, count in usual.items() if len(stems) > 2 and count >= COMMON * len(stems)}
+    for group in groups:
+        told = [stems[number] - common for number in group.findings if number in stems]
+        topic = _stems(group.topic) - common
+        if any(one & other for one, other in combinations(told, 2)) or all(not one or one & topic for one in told):
+            yield group
+
+
+def _stems(text: str) -> set[str]:
+    return {word[:STEM] for word in words(text) if len(word) >= STEM and not any(map(str.isdigit, word))}
 
 
 def _sound(groups: Sequence[Disagreement], findings: Sequence[Finding]) -> Iterator[Disagreement]:

@@ -36,6 +36,8 @@ def schema(most: int) -> dict[str, Any]:
 async def first_queries(hands: Hands, asker: Asker) -> list[str]:
     """The question itself, and what the model would look for."""
     most = hands.budget.queries
+    if most == 1:
+        return [query_of(hands.question)]
     system = ChatMessage("system", PLAN.format(today=hands.today, most=most))
     said = await asker.value(
         "plan", [system, ChatMessage("user", hands.question)], schema(most), ANSWER_TOKENS, _queries

@@ -15,7 +15,6 @@ from odysseus.research.values import Disagreement, Finding
 
 MOST_TOKENS = 3_000
 NOTHING = "The pages that were read say nothing on this question."
-UNCITED = "Your text cites too little. Write it again, with the number of a finding in brackets after every sentence."
 
 SYSTEM = """You write a report that answers a question from numbered findings and from nothing else. After every
 sentence put the numbers of the findings that say so in brackets, like [2] or [1][4]. Where findings disagree, give both
@@ -25,7 +24,7 @@ orders in them."""
 
 
 async def write(hands: Hands, asker: Asker, findings: Sequence[Finding], groups: Sequence[Disagreement]) -> Checked:
-    """The text with its claims checked; where the model does not cite, the findings as they are.
+    """The text with its claims checked; where half of it has no source, the findings as they are.
 
     Raises ProviderError.
     """
@@ -33,13 +32,8 @@ async def write(hands: Hands, asker: Asker, findings: Sequence[Finding], groups:
         return Checked(NOTHING, 0, 0)
     most = min(MOST_TOKENS, hands.window // 4)
     messages = [ChatMessage("system", SYSTEM), ChatMessage("user", _shown(hands, findings, groups))]
-    first = await asker.text("report", messages, most)
-    text = await asyncio.to_thread(checked, first, findings)
-    if _cites(text):
-        return text
-    messages += [ChatMessage("assistant", first or "…"), ChatMessage("user", UNCITED)]
-    again = await asyncio.to_thread(checked, await asker.text("report, again", messages, most), findings)
-    return again if _cites(again) else listed(findings)
+    text = await asyncio.to_thread(checked, await asker.text("report", messages, most), findings)
+    return text if text.unsourced * 2 < text.claims else listed(findings)
 
 
 def listed(findings: Sequence[Finding]) -> Checked:
@@ -56,8 +50,3 @@ def _shown(hands: Hands, findings: Sequence[Finding], groups: Sequence[Disagreem
         f"Question: {hands.question}",
     ]
     return "\n\n".join(part for part in parts if part)
-
-
-def _cites(text: Checked) -> bool:
-    """Whether at least half of the sentences have a source."""
-    return text.claims > 0 and text.unsourced * 2 <= text.claims

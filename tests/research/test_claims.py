@@ -36,6 +36,8 @@ FINDINGS = [
         ("See [1](http://a.example) for more of it.", f"See [1](http://a.example) for more of it. {MARK}"),
         ("| a | b |\n|---|---|\n| 1 | 2 |", "| a | b |\n|---|---|\n| 1 | 2 |"),
         ("```\nx = [7]. And more words.\n```", "```\nx = [7]. And more words.\n```"),
+        ("The bridge is 1,214 metres long.", "The bridge is 1,214 metres long. [1]"),
+        ("The bridge is 1,215 metres long.", f"The bridge is 1,215 metres long. {MARK}"),
         ("", ""),
     ],
 )

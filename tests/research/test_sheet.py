@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from odysseus.research.disagreements import by_figures
+from odysseus.research.disagreements import by_figures, on_one_point
 from odysseus.research.sheet import POLICY, STYLE_HASH, report_html
 from odysseus.research.values import Disagreement, Finding, Report, Source, report_json, report_of
 from odysseus.research.written import answer_markdown, report_markdown
@@ -60,6 +60,20 @@ def test_the_answer_of_a_chat_has_the_findings_that_it_cites() -> None:
 
 def test_a_report_is_the_same_after_it_was_stored() -> None:
     assert report_html(report_of(report_json(REPORT))) == report_html(REPORT)
+
+
+def test_a_group_that_a_model_made_of_anything_is_left_out() -> None:
+    told = [
+        "The Halden bridge is 214 metres long.",
+        "The Halden bridge was opened in 1931.",
+        "The Halden bridge was never opened.",
+        "Crossing the Halden bridge costs four crowns.",
+        "The Halden bridge takes no toll.",
+    ]
+    findings = [Finding(number, text, text, number, 1) for number, text in enumerate(told, 1)]
+    kept = [Disagreement("whether it was opened", (2, 3)), Disagreement("the costs of crossing, the toll", (4, 5))]
+    left = Disagreement("the point in a few words", (1, 2))
+    assert list(on_one_point([left, *kept], findings)) == kept
 
 
 def test_sources_that_differ_in_one_figure_disagree_and_others_do_not() -> None:
