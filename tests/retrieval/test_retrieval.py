@@ -29,6 +29,14 @@ def worker() -> psutil.Process:
     return found
 
 
+async def unload(library: Shelf) -> None:
+    """End the process of vectors, and wait until that is known."""
+    os.kill(worker().pid, signal.SIGKILL)
+    async with asyncio.timeout(30):
+        while library.library.loaded:
+            await asyncio.sleep(0)
+
+
 async def test_a_passage_has_what_the_contract_asks_for(tmp_path: Path) -> None:
     async with shelf(tmp_path / "data", WordVectors()) as library:
         await indexed(tmp_path, library, FILES)
@@ -93,7 +101,7 @@ async def test_while_the_model_loads_words_have_to_do_and_then_meanings_count(tm
     async with shelf(tmp_path / "data") as library:
         await indexed(tmp_path, library, {"pet.txt": "The dog is called Rex.", "work.txt": "She is a nurse."})
         retrieval = library.library.retrieval
-        os.kill(worker().pid, signal.SIGKILL)
+        await unload(library)
         begun = time.monotonic()
         assert [one.filename for one in await retrieval.passages("dog", 1)] == ["pet.txt"]
         assert (await retrieval.rank("dog", ["My dog.", "My car."]))[0] > 0
@@ -105,9 +113,8 @@ async def test_while_the_model_loads_words_have_to_do_and_then_meanings_count(tm
 
 async def test_an_opened_chat_loads_the_model_where_there_is_a_library(tmp_path: Path) -> None:
     async with shelf(tmp_path / "data") as library:
-        library.library.warm()
         await indexed(tmp_path, library, {"pet.txt": "The dog is called Rex."})
-        os.kill(worker().pid, signal.SIGKILL)
+        await unload(library)
         library.library.warm()
         async with asyncio.timeout(30):
             while not library.library.loaded:
