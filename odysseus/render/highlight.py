@@ -48,10 +48,10 @@ def _known_languages() -> frozenset[str]:
 
 @lru_cache(maxsize=64)
 def _coloured(code: str, language: str) -> str:
-    from pygments import highlight  # type: ignore[import-untyped]
-    from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
-    from pygments.lexers import get_lexer_by_name
+    with _lock:  # these modules replace themselves while they are imported, which a second thread must not meet
+        from pygments import highlight  # type: ignore[import-untyped]
+        from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
+        from pygments.lexers import get_lexer_by_name
 
-    with _lock:
         lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
         return str(highlight(code, lexer, HtmlFormatter(nowrap=True)))
