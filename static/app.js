@@ -6,10 +6,10 @@ import { byId } from "./core/dom.js";
 import { joinInstall, refreshModels, watchInstall } from "./core/models.js";
 import { hearQueues, readQueue } from "./core/queue.js";
 import { keepPage, startPresence } from "./core/presence.js";
-import { readAddress } from "./core/route.js";
+import { COMPARE, readAddress } from "./core/route.js";
 import { pauseChat } from "./core/running.js";
 import { refreshSessions } from "./core/sessions.js";
-import { set, state, watch } from "./core/state.js";
+import { set, state, tell, watch } from "./core/state.js";
 import { hearTabs } from "./core/tabs.js";
 import { startUnread } from "./core/unread.js";
 import { startAttach } from "./views/attach.js";
@@ -38,10 +38,26 @@ let hiding = 0;
 let looking = 0;
 let queueShown = false;
 
+/** What stands in the chat's place: the comparison, which is loaded when it is first opened. @param {string} id */
+async function openCompare(id) {
+  if (!document.body.dataset.place) void openChat(null);
+  document.body.dataset.place = COMPARE;
+  const { showCompare } = await import("./views/compare.js");
+  if (document.body.dataset.place) await showCompare(id);
+}
+
+function closeCompare() {
+  if (!document.body.dataset.place) return;
+  delete document.body.dataset.place;
+  tell("chat");
+}
+
 function openAddress() {
   const { session, message, settings } = readAddress();
   void followSettings();
   if (settings !== null) return;
+  if (session === COMPARE) return void openCompare(message ?? "");
+  closeCompare();
   if (session !== state.chat.session || message) void openChat(session, message);
 }
 

@@ -199,6 +199,32 @@ export async function checkSize({ size }) {
   if (size > most) throw new ApiError(`A file is larger than the limit of ${most.toLocaleString("en")} bytes. Send a part of it.`, 413);
 }
 
+/** @typedef {import("./compare.js").Comparison} Comparison */
+
+/** @param {string} [id] @param {string} [deed] */
+const comparing = (id = "", deed = "") => ["/api/compare", id && encodeURIComponent(id), deed].filter(Boolean).join("/");
+
+/** @type {() => Promise<Comparison[]>} */
+export const comparisons = () => call("GET", comparing());
+
+/** @type {(id: string) => Promise<Comparison>} */
+export const comparison = (id) => call("GET", comparing(id));
+
+/** @type {(fields: { panes: Route[], blind: boolean, question: string }) => Promise<Comparison>} */
+export const createComparison = (fields) => call("POST", comparing(), fields);
+
+/** @type {(id: string) => Promise<unknown>} */
+export const deleteComparison = (id) => call("DELETE", comparing(id));
+
+/** @type {(id: string, choice: string) => Promise<Comparison>} */
+export const vote = (id, choice) => call("POST", comparing(id, "vote"), { vote: choice });
+
+/** @type {(id: string, pane: string) => Promise<Session>} */
+export const keepPane = (id, pane) => call("POST", comparing(id, "keep"), { pane });
+
+/** @type {() => Promise<import("./compare.js").Score[]>} */
+export const scores = () => call("GET", comparing("scores"));
+
 /** Put the files back as they were before this run. @type {(run: string) => Promise<{ files?: string[] }>} */
 export const undo = (run) => call("POST", `/api/runs/${encodeURIComponent(run)}/undo`, {});
 
@@ -207,11 +233,13 @@ export const undo = (run) => call("POST", `/api/runs/${encodeURIComponent(run)}/
  *
  * @param {string} id
  * @param {Record<string, string | boolean | string[] | undefined>} fields
+ * @param {AbortSignal} [signal]  ends the connection, and of a compared answer the model with it
  */
-export function send(id, fields) {
+export function send(id, fields, signal) {
   const body = { session: id, ...fields };
   return request("/api/chat_stream?dialect=page", {
     method: "POST",
+    signal,
     body: JSON.stringify(body),
     headers: {
       "Content-Type": "application/json",

@@ -1,6 +1,9 @@
-/** The address of a chat: `#<session id>`, with `/<message id>` behind it for one message; and of the settings: `#settings/<section>`. */
+/** The address of a chat: `#<session id>`, with `/<message id>` behind it for one message; `#compare/<id>` of a comparison; `#settings/<section>` of the settings. */
 
 const SETTINGS = "settings";
+
+/** Stands where a session's id would. */
+export const COMPARE = "compare";
 
 /**
  * @param {string} session

@@ -44,6 +44,7 @@ export function showChats() {
 
 /** The tab tells how many chats have an answer that nobody has seen. */
 function drawTitle() {
+  if (document.body.dataset.place) return; // another view stands in the chat's place, with a title of its own
   const name = currentSession()?.name ?? (state.chat.session ? "" : "New chat");
   const news = unread().length;
   setText(title, name);
