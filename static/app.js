@@ -14,6 +14,7 @@ import { hearTabs } from "./core/tabs.js";
 import { startUnread } from "./core/unread.js";
 import { startAttach } from "./views/attach.js";
 import { rewrite, startComposer } from "./views/composer.js";
+import { startCommands } from "./views/commands.js";
 import { startControl } from "./views/control.js";
 import { showChats, startFrame } from "./views/frame.js";
 import { startMissing } from "./views/missing.js";
@@ -125,6 +126,7 @@ startMissing(openEndpoints);
 startModes();
 startUses();
 startControl({ settings: openSettings, models: openPicker, chats: showChats });
+startCommands({ settings: openSettings, models: openPicker, chats: showChats, seen: () => void openSeen(), rewrite });
 
 addEventListener("hashchange", openAddress);
 document.addEventListener("visibilitychange", onVisibility);

@@ -112,3 +112,11 @@ export async function loadEarlier() {
 async function reach(chat, id) {
   while (isOpen(chat) && chat.hasMore && !chat.messages.some((message) => message.id === id)) await loadEarlier();
 }
+
+/** Bring a message of the open chat into view, loading back to it. @param {string} id */
+export async function showMessage(id) {
+  const { chat } = state;
+  chat.target = id;
+  await reach(chat, id);
+  if (isOpen(chat)) tell("chat");
+}

@@ -2,6 +2,7 @@
 
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
+import { say } from "./said.js";
 
 const SHOWN_MS = 1600;
 
@@ -29,10 +30,12 @@ export async function copyText(text) {
 function copyBySelection(text) {
   const area = h("textarea", { class: "sr-only", readonly: true });
   area.value = text;
-  document.body.append(area);
+  const { activeElement: before } = document;
+  (document.querySelector("dialog[open]") ?? document.body).append(area); // nothing outside an open dialog can be selected
   area.select();
   const copied = document.execCommand("copy");
   area.remove();
+  if (before instanceof HTMLElement) before.focus({ preventScroll: true });
   return copied;
 }
 
@@ -45,11 +48,8 @@ export function copyButton(label, read) {
   button.addEventListener("click", async () => {
     const copied = await copyText(read());
     button.replaceChildren(icon(copied ? "check" : "close"));
-    button.setAttribute("aria-label", copied ? "Copied" : "Could not be copied");
-    setTimeout(() => {
-      button.replaceChildren(icon("copy"));
-      button.setAttribute("aria-label", label);
-    }, SHOWN_MS);
+    say(copied ? "Copied." : "It could not be copied. Select the text and copy it with the keyboard.");
+    setTimeout(() => button.replaceChildren(icon("copy")), SHOWN_MS);
   });
   return button;
 }

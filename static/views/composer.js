@@ -107,6 +107,9 @@ function queue() {
  */
 const composes = (event) => event.isComposing || event.keyCode === 229;
 
+/** On touch alone there is no Shift+Enter: Enter makes a new line, the button sends. */
+const isTouchOnly = () => !matchMedia("(any-pointer: fine), (any-hover: hover)").matches;
+
 /** @param {KeyboardEvent} event */
 function stopOnEscape(event) {
   if (event.key !== "Escape" || event.defaultPrevented || composes(event) || !isLive()) return;
@@ -117,13 +120,14 @@ function stopOnEscape(event) {
 /** @param {() => void} onSent */
 export function startComposer(onSent) {
   watch(["chat", "live"], draw);
+  if (isTouchOnly()) area.enterKeyHint = "enter";
   area.addEventListener("input", () => {
     keepText();
     grow();
     drawButtons();
   });
   area.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || event.shiftKey || composes(event)) return;
+    if (event.key !== "Enter" || event.shiftKey || composes(event) || isTouchOnly()) return;
     event.preventDefault();
     void submit(onSent);
   });

@@ -4,6 +4,7 @@ import { UNREACHABLE } from "../core/api.js";
 import { byId, setText } from "../core/dom.js";
 import { currentEndpoint, refreshModels } from "../core/models.js";
 import { progress } from "../core/progress.js";
+import { said } from "../core/said.js";
 import { isLive, set, state, watch } from "../core/state.js";
 
 const LOADING_MS = 1000;
@@ -18,7 +19,7 @@ let asking = 0;
 function drawLine() {
   const { live } = state.chat;
   const loading = currentEndpoint()?.state === "loading";
-  setText(line, live ? progress(live, loading) : "");
+  setText(line, said() || (live ? progress(live, loading) : ""));
   line.dataset.busy = String(isLive());
   watchLoading();
 }
@@ -43,7 +44,7 @@ function drawAlert() {
 }
 
 export function startStatus() {
-  watch(["chat", "live", "models"], drawLine);
+  watch(["chat", "live", "models", "said"], drawLine);
   watch(["alert", "away"], drawAlert);
   byId("alert-close", HTMLButtonElement).addEventListener("click", () => set({ alert: "" }));
 }
