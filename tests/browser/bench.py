@@ -240,9 +240,12 @@ class Tab:
         await self.page.bring_to_front()
 
     async def send(self, text: str) -> None:
-        """Write and press Enter."""
+        """Write and press Enter, or the button where Enter makes a new line."""
         await self.field.fill(text)
-        await self.field.press("Enter")
+        if await self.js("matchMedia('(any-pointer: fine), (any-hover: hover)').matches"):
+            await self.field.press("Enter")
+        else:
+            await self.page.locator("#send").click()
 
     async def ask(self, text: str) -> None:
         """Send, and wait for the whole answer."""
