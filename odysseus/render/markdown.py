@@ -226,7 +226,8 @@ def _render_block_math(_: "RendererHTML", tokens: "Sequence[Token]", idx: int, o
 
 
 def _render_task_mark(_: "RendererHTML", tokens: "Sequence[Token]", idx: int, options: Any, env: Any) -> str:
-    return f'<input type="checkbox" disabled{" checked" if tokens[idx].meta["done"] else ""}>'
+    done = tokens[idx].meta["done"]
+    return f'<input type="checkbox" aria-label="{"Done" if done else "To do"}" disabled{" checked" if done else ""}>'
 
 
 _RULES = {
@@ -259,7 +260,7 @@ def _cleaner() -> "nh3.Cleaner":
     attributes = {name: set(_MATH_ATTRIBUTES.split()) for name in maths} | {
         "a": {"href", "title"},
         "ol": {"start"},
-        "input": {"type", "disabled", "checked"},
+        "input": {"type", "disabled", "checked", "aria-label"},
         "pre": {"data-lang"},
         "th": {"align"},
         "td": {"align"},
