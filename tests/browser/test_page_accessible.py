@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 LOOKS = [(1280, "light"), (390, "dark"), (390, "light"), (1280, "dark")]
 STILL = """async () => {
-    for (const node of document.querySelectorAll(".settled")) node.classList.remove("settled"); // or it is not looked at
+    for (const node of document.querySelectorAll(".settled")) node.classList.remove("settled");
     for (let i = 0; i < 2; i += 1) await new Promise(requestAnimationFrame);
     const ends = document.getAnimations().filter((one) => one.effect.getTiming().iterations !== Infinity);
     await Promise.allSettled(ends.map(({ finished }) => finished));
