@@ -221,7 +221,7 @@ class UploadStore:
         return self._folder / digest[:2] / digest
 
     async def _alone(self, work: Coroutine[Any, Any, T]) -> T:
-        """Nothing else is kept or swept meanwhile; a caller that is cancelled leaves it to finish."""
+        """Nothing else is kept or swept meanwhile. It finishes in any case; a cancelled caller leaves no sooner."""
 
         async def locked() -> T:
             async with self._lock:
@@ -230,7 +230,11 @@ class UploadStore:
         task = asyncio.create_task(locked())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        return await asyncio.shield(task)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            await asyncio.wait([task])  # the caller's files are needed until then
+            raise
 
     async def _keep(self, sent: Sequence[Sent], uploads: Sequence[Upload]) -> None:
         for one, upload in zip(sent, uploads, strict=True):
