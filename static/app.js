@@ -6,6 +6,7 @@ import { byId } from "./core/dom.js";
 import { joinInstall, refreshModels, watchInstall } from "./core/models.js";
 import { hearQueues, readQueue } from "./core/queue.js";
 import { keepPage, startPresence } from "./core/presence.js";
+import { startNotify } from "./core/notify.js";
 import { COMPARE, readAddress } from "./core/route.js";
 import { pauseChat } from "./core/running.js";
 import { refreshSessions } from "./core/sessions.js";
@@ -114,6 +115,7 @@ async function openSeen() {
 const openEndpoints = () => openSettings("endpoints");
 
 startUnread();
+startNotify();
 startFrame();
 startSessions();
 startSearch();

@@ -21,6 +21,24 @@ function addCopyButtons(node) {
   }
 }
 
+/**
+ * Let each link say where it leads: its whole address, and of a picture, which is never loaded by itself, the server.
+ *
+ * @param {Element} node
+ */
+function nameLinks(node) {
+  for (const link of node.querySelectorAll("a")) {
+    link.title = link.href;
+    if (link.className === "remote-image") link.append(h("span", { class: "quiet" }, ` (picture at ${link.host})`));
+  }
+}
+
+/** @param {Element} node  it will not change again */
+function dress(node) {
+  addCopyButtons(node);
+  nameLinks(node);
+}
+
 export class BlockList {
   /** @type {{ node: HTMLElement, html: string, open: boolean }[]} */
   #drawn = [];
@@ -41,7 +59,7 @@ export class BlockList {
     setHtml(this.node, html);
     this.#stored = [...this.node.children];
     for (const block of this.#stored) block.setAttribute("dir", "auto");
-    addCopyButtons(this.node);
+    dress(this.node);
   }
 
   /**
@@ -76,7 +94,7 @@ export class BlockList {
     if (drawn.html !== block.html) setHtml(drawn.node, block.html);
     drawn.html = block.html;
     drawn.open = block.open;
-    if (!block.open) addCopyButtons(drawn.node);
+    if (!block.open) dress(drawn.node);
   }
 
   /** @param {number} index */

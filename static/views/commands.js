@@ -7,6 +7,7 @@ import { copyText } from "../core/clipboard.js";
 import { addCommands, startKeys } from "../core/commands.js";
 import { byId } from "../core/dom.js";
 import { currentMode, setMode } from "../core/modes.js";
+import { canNotify, isNotifying, setNotifying } from "../core/notify.js";
 import { stopAnswer } from "../core/running.js";
 import { say } from "../core/said.js";
 import { moveSession } from "../core/sessions.js";
@@ -95,11 +96,19 @@ async function again({ rewrite }) {
   if (message) await askAgain(message, rewrite);
 }
 
+/** @param {boolean} on */
+async function notify(on) {
+  const now = await setNotifying(on);
+  say(now ? "You will be notified." : on ? "The browser does not allow notifications here." : "Notifications are off.");
+}
+
 /** @param {Ways} ways @returns {Command[]} */
 const ofPage = (ways) => [
   { id: "palette", title: "Commands and chats by name", group: "The page", keys: "Mod+K", run: () => void openPalette() },
   { id: "help", title: "Keys", group: "The page", keys: "?", words: "help shortcuts keyboard", run: () => void openHelp() },
   { id: "write", title: "Go to the message field", group: "The page", keys: "Shift+Escape", run: () => byId("message", HTMLTextAreaElement).focus() },
+  { id: "notify", title: "Notify me when a hidden answer is finished", group: "The page", when: () => canNotify() && !isNotifying(), run: () => void notify(true) },
+  { id: "quiet", title: "No more notifications", group: "The page", when: isNotifying, run: () => void notify(false) },
   { id: "light", title: "Light colours", group: "The page", words: "theme", run: () => setTheme("light") },
   { id: "dark", title: "Dark colours", group: "The page", words: "theme", run: () => setTheme("dark") },
   { id: "system", title: "Colours as the system", group: "The page", words: "theme", run: () => setTheme("system") },

@@ -4,7 +4,7 @@
 /** @import { BlockList } from "./blocks.js" */
 
 import { planIn } from "../core/checklist.js";
-import { h, setText } from "../core/dom.js";
+import { h, setText, smallButton } from "../core/dom.js";
 import { isPlanMode } from "../core/modes.js";
 import { state } from "../core/state.js";
 import { isLast } from "../core/turns.js";
@@ -34,6 +34,7 @@ export function createDoings(blocks, current, deeds, onToggle) {
   const decision = h("p", { class: "label decision" });
   const plan = createPlan(onToggle);
   const carry = h("button", { type: "button", class: "button primary carry-out" }, "Carry out this plan");
+  const more = smallButton("Continue", () => deeds.answer("Continue."));
   const approval = createApproval((choice) => deeds.decide(current(), choice));
   const question = createQuestionCard(deeds.answer);
   const cards = h("div", { class: "cards" });
@@ -59,6 +60,7 @@ export function createDoings(blocks, current, deeds, onToggle) {
       if (ask?.kind === "question") question.draw(ask, last);
       show(cards, [
         [plan.node, work.plan.trim() !== ""],
+        [more, last && !running && message.metadata?.finish_reason === "length"],
         [carry, last && isPlanMode() && planOf() !== ""],
         [approval.node, ask?.kind === "approval"],
         [question.node, ask?.kind === "question"],

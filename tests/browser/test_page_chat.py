@@ -197,6 +197,28 @@ async def test_a_cut_off_answer_says_so(seat: Seat) -> None:
     tab = await seat.tab()
     await tab.ask("Tell me everything.")
     await expect(tab.answers.locator(".outcome")).to_contain_text("cut at the longest length")
+    await tab.page.reload()
+    await tab.answers.get_by_role("button", name="Continue").click()
+    await expect(tab.questions.last).to_have_text("Continue.")
+    await tab.is_done()
+    await expect(tab.answers.get_by_role("button", name="Continue")).to_have_count(0)
+
+
+async def test_a_link_says_where_it_leads_and_a_picture_is_never_loaded_by_itself(seat: Seat) -> None:
+    text = (
+        '[Home](https://example.org/a?b=c "Elsewhere") and ![a map](https://pictures.example/x.png?secret=1).\n\nEnd.'
+    )
+    seat.upstream.reply(text_chunk(text), finish(), usage(), DONE)
+    tab = await seat.tab()
+    await tab.ask("Show me.")
+    for _ in range(2):
+        link = tab.text.get_by_role("link", name="Home")
+        await expect(link).to_have_attribute("title", "https://example.org/a?b=c")
+        await expect(link).to_have_attribute("rel", "noopener noreferrer nofollow")
+        await expect(link).to_have_attribute("target", "_blank")
+        await expect(tab.text.get_by_role("link", name="a map (picture at pictures.example)")).to_be_visible()
+        await expect(tab.text.locator("img")).to_have_count(0)
+        await tab.page.reload()
 
 
 async def test_the_draft_is_kept_for_each_chat(seat: Seat) -> None:

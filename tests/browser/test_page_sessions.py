@@ -169,3 +169,38 @@ async def test_an_answer_that_ended_unseen_is_marked_in_the_list_and_on_the_tab(
     await expect(tab.text).to_have_text("Working. Done.")
     await expect(row).to_have_attribute("data-unread", "false")
     await expect(tab.page).to_have_title("Work alone · Odysseus")
+
+
+async def test_an_answer_that_ends_while_no_tab_is_shown_is_notified_once(seat: Seat) -> None:
+    await seat.context.grant_permissions(["notifications"])
+    gate = asyncio.Event()
+    seat.upstream.reply(text_chunk("Working."), Pause(gate), text_chunk(" Done."), finish(), usage(), DONE)
+    tab, other = await seat.tab(), await seat.tab()
+    for one in (tab, other):
+        await one.js("window.told = []; void (window.Notification.prototype.close = () => undefined)")
+        await one.js(
+            """() => {
+                const Real = window.Notification;
+                window.Notification = class extends Real {
+                    constructor(...given) { super(...given); window.told.push(this); }
+                };
+            }"""
+        )
+    await tab.page.keyboard.press("Control+k")
+    await tab.page.locator("#palette input").fill("notify me")
+    await tab.page.keyboard.press("Enter")
+    await expect(tab.status).to_have_text("You will be notified.")
+    await tab.send("Work alone")
+    await expect(tab.text).to_have_text("Working.")
+    session = await tab.session()
+    await expect(_row(other, session)).to_have_attribute("data-running", "true")
+    await other.set_hidden(hidden=True)
+    await tab.page.get_by_role("link", name="New chat").first.click()
+    await tab.set_hidden(hidden=True)
+    gate.set()
+    for one in (tab, other):
+        await expect(_row(one, session)).to_have_attribute("data-running", "false")
+    assert await tab.js("told.length") + await other.js("told.length") == 1
+    teller = tab if await tab.js("told.length") else other
+    await teller.js("told[0].dispatchEvent(new Event('click'))")
+    assert await teller.session() == session
