@@ -15,6 +15,7 @@ from odysseus.clock import Clock, SystemClock
 from odysseus.config import Config, EndpointConfig
 from odysseus.context.files import FileReader
 from odysseus.context.keeper import Keeper
+from odysseus.context.thumbnails import Thumbnails
 from odysseus.context.web import Fetch, Hit, Page, Search
 from odysseus.dialects import research as research_dialect
 from odysseus.errors import ConfigError
@@ -153,6 +154,7 @@ async def _services(config: Config, place: Place, clock: Clock, db: Database) ->
         documents=stores.documents,
         uploads=stores.uploads,
         files=files,
+        thumbnails=Thumbnails(stores.uploads),
         sweeper=Sweeper(stores.uploads, clock),
         memories=stores.memories,
         library=library,

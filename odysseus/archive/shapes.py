@@ -206,6 +206,32 @@ class UsedMemory(Struct, kw_only=True):
     type: Literal["pinned", "recalled"] = "recalled"
 
 
+class ResearchSource(Struct, kw_only=True):
+    """A page that a research has read."""
+
+    url: Annotated[str, Meta(max_length=5_000, pattern=r"^https?://")]
+    title: Text = ""
+    snippet: Text = ""
+
+
+class ResearchFinding(Struct, kw_only=True):
+    """What such a page says."""
+
+    text: Text
+    source_url: Annotated[str, Meta(max_length=5_000, pattern=r"^https?://")]
+    source_title: Text = ""
+    round: Count = 0
+    number: Count = 0
+    passage: Text = ""
+
+
+class Research(Struct, kw_only=True):
+    """What a report stands on. The job itself is not in a chat's file."""
+
+    sources: list[ResearchSource] | UnsetType = UNSET
+    findings: list[ResearchFinding] | UnsetType = UNSET
+
+
 class Metadata(Struct, kw_only=True):
     """What belongs to a message."""
 
@@ -239,6 +265,7 @@ class Metadata(Struct, kw_only=True):
     rag_sources: list[Passage] | UnsetType = UNSET
     web_sources: list[WebSource] | UnsetType = UNSET
     memories_used: list[UsedMemory] | UnsetType = UNSET
+    research: Research | UnsetType = UNSET
     given: Text | UnsetType = UNSET
 
 

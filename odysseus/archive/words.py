@@ -79,7 +79,8 @@ def file_line(file: Mapping[str, Any]) -> str:
 
 def web_links(metadata: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Titles and addresses of what the web gave; addresses of other kinds are left out."""
-    found = [(str(one.get("title") or one.get("url")), str(one.get("url"))) for one in metadata.get("web_sources", ())]
+    given = [*metadata.get("web_sources", ()), *(metadata.get("research") or {}).get("sources", ())]
+    found = [(str(one.get("title") or one.get("url")), str(one.get("url"))) for one in given]
     return [(title, url) for title, url in found if is_web(url)]
 
 

@@ -194,10 +194,21 @@ class UploadStore:
 
     async def keep_small(self, upload: Upload, data: bytes) -> None:
         """Keep a smaller picture made of it. Raises StoreError."""
+        await self._put(self.small_path(upload), data)
+
+    def thumbnail_path(self, upload: Upload, longest: int) -> Path:
+        """Where a picture of so many pixels made of it is, if there is one; it goes with the bytes."""
+        return self.path(upload).with_suffix(f".{longest}")
+
+    async def keep_thumbnail(self, upload: Upload, longest: int, data: bytes) -> None:
+        """Keep a picture of so many pixels made of it. Raises StoreError."""
+        await self._put(self.thumbnail_path(upload, longest), data)
+
+    async def _put(self, path: Path, data: bytes) -> None:
         async with self.incoming() as file:
             await file.write(data)
             await file.finish()
-            await asyncio.to_thread(_move, file, self.small_path(upload))
+            await asyncio.to_thread(_move, file, path)
 
     async def forget(self, upload_ids: Sequence[str]) -> None:
         """Delete those of them at once that no message names."""
@@ -299,7 +310,7 @@ def _move(file: Incoming, path: Path) -> None:
 def _remove_others(folder: Path, digests: Collection[str], until: float) -> None:
     """Remove bytes that no row has, and what a crash left of files on their way in."""
     for path in folder.rglob("*"):
-        digest = path.name.removesuffix(_SMALL)
+        digest = path.name.partition(".")[0]
         unknown = _HASH.fullmatch(digest) and digest not in digests
         left = path.name.startswith(_INCOMING) and path.is_file() and path.stat().st_mtime <= until
         if left or (unknown and path.is_file()):

@@ -10,6 +10,7 @@ from odysseus.clock import Clock
 from odysseus.config import Config
 from odysseus.context.files import FileReader
 from odysseus.context.keeper import Keeper
+from odysseus.context.thumbnails import Thumbnails
 from odysseus.models.installer import Installer
 from odysseus.providers.router import Router
 from odysseus.retrieval.library import Library
@@ -52,6 +53,7 @@ class Services:
     documents: DocumentStore
     uploads: UploadStore
     files: FileReader
+    thumbnails: Thumbnails
     sweeper: Sweeper
     memories: MemoryStore
     library: Library

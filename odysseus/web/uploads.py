@@ -14,13 +14,14 @@ from urllib.parse import quote
 from aiohttp import web
 
 from odysseus.context.files import ReadFile
-from odysseus.errors import NotFound
+from odysseus.errors import BadRequest, NotFound
 from odysseus.store.uploads import HEAD_BYTES, picture_type
 from odysseus.text import clean_text
 from odysseus.web.answers import json_answer
 from odysseus.web.services import services
 from odysseus.web.upload_parts import read_files
 
+WIDEST = 4096
 CLOSED = "default-src 'none'; sandbox; frame-ancestors 'none'"
 
 
@@ -52,10 +53,11 @@ def file_json(file: ReadFile) -> dict[str, Any]:
 
 
 async def download(request: web.Request) -> web.StreamResponse:
-    """GET /api/upload/{upload}: a picture to show, anything else as an attachment."""
+    """GET /api/upload/{upload}: a picture to show, anything else as an attachment. `thumb` asks for a small picture."""
     uploads = services(request).uploads
     upload = await uploads.get(clean_text(request.match_info["upload"]))
-    path = uploads.path(upload)
+    width = _width(request.query.get("thumb", ""))
+    path = await services(request).thumbnails.path(upload, width) if width else uploads.path(upload)
     kind = picture_type(await asyncio.to_thread(_head, path))
     name = quote(upload.name or "file", safe="", errors="replace")
     return web.FileResponse(
@@ -69,6 +71,15 @@ async def download(request: web.Request) -> web.StreamResponse:
             "Cache-Control": "private, max-age=31536000, immutable",
         },
     )
+
+
+def _width(text: str) -> int:
+    """Pixels; 0 for the picture itself. Raises BadRequest."""
+    if not text:
+        return 0
+    if not (text.isascii() and text.isdigit() and len(text) < 6 and 1 <= int(text) <= WIDEST):
+        raise BadRequest(f"`thumb` must be a width in pixels, from 1 to {WIDEST}.")
+    return int(text)
 
 
 def _head(path: Path) -> bytes:

@@ -24,6 +24,7 @@ export const hearUnreachable = (listener) => void (onUnreachable = listener);
 
 /** How long a call waits for its answer to begin. A socket that died in a sleep would wait for ever. */
 const PATIENCE_MS = 30_000;
+const IMPORT_PATIENCE_MS = 120_000;
 const RESUME_PATIENCE_MS = 10_000;
 
 /**
@@ -99,6 +100,10 @@ export const deleteSession = (id) => call("DELETE", session(id));
  * @param {"md" | "json"} format
  */
 export const exportAddress = (id, format) => `${session(id)}/export?fmt=${format}`;
+
+/** @type {(file: Blob) => Promise<Session>} */
+export const importChat = async (file) =>
+  (await request("/api/sessions/import", { method: "POST", body: file, headers: { "Content-Type": "application/json" } }, IMPORT_PATIENCE_MS)).json();
 
 /** @type {(id: string, limit: number, before?: string | null) => Promise<HistoryPage>} */
 export const history = (id, limit, before = null) =>

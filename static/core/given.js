@@ -37,6 +37,9 @@ export function storedGiven(metadata) {
 /** The address of a file that was sent here; empty for anything else. @param {Pick<Upload, "id">} file */
 export const addressOfFile = ({ id }) => (typeof id === "string" && /^[\w-]+$/.test(id) ? `/api/upload/${id}` : "");
 
+/** The address of a small picture of a file that was sent or made here. @param {string} address */
+export const thumbnailOf = (address) => `${address}?thumb=1024`;
+
 /** Whether browsers show it as a picture. @param {Upload} file */
 export const isPicture = ({ mime }) => /^image\/(png|jpeg|gif|webp)$/.test(mime ?? "");
 

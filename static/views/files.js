@@ -16,7 +16,7 @@ import { bytes } from "../core/words.js";
 function lookOf(upload) {
   const url = upload && isPicture(upload) ? addressOfFile(upload) : "";
   if (!upload || !url) return icon("file");
-  const image = h("img", { src: url, alt: upload.name, loading: "lazy" });
+  const image = h("img", { src: `${url}?thumb=128`, alt: upload.name, loading: "lazy" });
   image.addEventListener("error", () => image.replaceWith(icon("file"))); // its bytes may be gone
   return image;
 }

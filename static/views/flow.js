@@ -5,6 +5,7 @@
 /** @import { BlockList } from "./blocks.js" */
 
 import { h, reconcile, setText, smallButton as small } from "../core/dom.js";
+import { thumbnailOf } from "../core/given.js";
 import { canContinue, noticeText } from "../core/notices.js";
 import { createAct } from "./act.js";
 
@@ -143,6 +144,7 @@ function createNotice(onContinue) {
 
 /** @param {Picture} picture */
 function figure({ url, prompt }) {
-  const image = h("img", { src: url, alt: prompt || "A picture that was made", loading: "lazy" });
-  return h("figure", { class: "picture" }, image, prompt && h("figcaption", { dir: "auto" }, prompt));
+  const image = h("img", { src: thumbnailOf(url), alt: prompt || "A picture that was made", loading: "lazy" });
+  const whole = h("a", { href: url, target: "_blank", rel: "noopener noreferrer", title: "Open the whole picture" }, image);
+  return h("figure", { class: "picture" }, whole, prompt && h("figcaption", { dir: "auto" }, prompt));
 }

@@ -14,6 +14,9 @@ import { dayGroup } from "../core/words.js";
 
 const list = byId("sessions", HTMLElement);
 
+/** What a chat can be exported as. @type {[format: string, word: string][]} */
+const FILES = [["html", "Web page"], ["md", "Markdown"], ["json&files=1", "JSON"]];
+
 /** @typedef {{ key: string, heading: string } | { key: string, session: Session }} Item */
 /** @type {Map<string, Row<Item>>} */
 const rows = new Map();
@@ -74,9 +77,14 @@ function createRow(first) {
     small("Rename", () => rename()),
     !session.archived && small(session.pinned ? "Unpin" : "Pin", () => move({ pinned: !session.pinned })),
     small(session.archived ? "Bring back" : "Archive", () => move({ archived: !session.archived })),
-    h("a", { class: "button small", href: exportAddress(session.id, "md"), download: true }, "Export"),
+    small("Export", () => offerFiles()),
     small("Delete", () => confirm(), "danger"),
   ];
+  const offerFiles = () => {
+    const links = FILES.map(([format, word]) => h("a", { class: "button small", href: exportAddress(session.id, format), download: true, onclick: () => toggle(false) }, word));
+    drawer.replaceChildren(h("span", {}, "Export this chat as"), ...links, small("Cancel", () => toggle(false)));
+    links[0].focus();
+  };
   const confirm = () => {
     const keep = small("Keep", () => toggle(false));
     drawer.replaceChildren(h("span", {}, "Delete this chat?"), small("Delete", () => void remove(session.id), "danger"), keep);
@@ -179,5 +187,6 @@ function createSwitch() {
 export function startSessions() {
   const way = createSwitch();
   list.after(way);
+  byId("import", HTMLButtonElement).addEventListener("click", async () => (await import("./importing.js")).chooseChat());
   watch(["sessions", "archived", "chat", "live"], draw);
 }

@@ -243,10 +243,13 @@ MESSAGES: Sequence[Operation] = (
         id="download",
         tag="Messages",
         summary="Read a kept file",
-        parameters=(Parameter("upload", "path", "The file's id"),),
+        parameters=(
+            Parameter("upload", "path", "The file's id"),
+            Parameter("thumb", "query", "A small picture of about this width", Annotated[int, Meta(ge=1, le=4096)]),
+        ),
         answers=of_file(
             "Its bytes: a picture to show, anything else as an attachment", "image/*", "application/octet-stream"
         ),
-        errors=(404,),
+        errors=(400, 404, 507),
     ),
 )
