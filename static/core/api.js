@@ -97,7 +97,7 @@ export const deleteSession = (id) => call("DELETE", session(id));
 
 /**
  * @param {string} id
- * @param {"md" | "json"} format
+ * @param {string} format  html, md or json
  */
 export const exportAddress = (id, format) => `${session(id)}/export?fmt=${format}`;
 

@@ -90,8 +90,9 @@ async def test_a_chat_is_deleted_only_when_confirmed(seat: Seat) -> None:
 async def test_a_chat_is_exported_as_a_file(seat: Seat) -> None:
     tab = await seat.tab()
     row = await _menu(tab, await _new(tab, "Export me"))
+    await row.get_by_role("button", name="Export", exact=True).click()
     async with tab.page.expect_download() as download:
-        await row.get_by_role("link", name="Export", exact=True).click()
+        await row.get_by_role("link", name="Markdown").click()
     text = (await (await download.value).path()).read_text("utf-8")
     assert "Export me" in text
     assert "Hello from the upstream." in text
