@@ -3,6 +3,7 @@
 import { openChat, syncChat } from "./core/chat.js";
 import { readChoice } from "./core/choice.js";
 import { byId } from "./core/dom.js";
+import { loadStyle } from "./core/lazy.js";
 import { joinInstall, refreshModels, watchInstall } from "./core/models.js";
 import { hearQueues, readQueue } from "./core/queue.js";
 import { keepPage, startPresence } from "./core/presence.js";
@@ -112,6 +113,11 @@ async function openSeen() {
   await showSeen();
 }
 
+async function openResearch() {
+  const [panel] = await Promise.all([import("./views/research-panel.js"), loadStyle("research")]);
+  panel.showResearch();
+}
+
 const openEndpoints = () => openSettings("endpoints");
 
 startUnread();
@@ -127,7 +133,7 @@ startPicker(openEndpoints);
 startMissing(openEndpoints);
 startModes();
 startUses();
-startControl({ settings: openSettings, models: openPicker, chats: showChats });
+startControl({ settings: openSettings, models: openPicker, chats: showChats, research: () => void openResearch() });
 startCommands({ settings: openSettings, models: openPicker, chats: showChats, seen: () => void openSeen(), rewrite });
 
 addEventListener("hashchange", openAddress);
@@ -141,6 +147,7 @@ hearQueues();
 watch(["chat", "queue"], () => void showQueue());
 watch(["chat"], () => (seenButton.hidden = !state.chat.session));
 seenButton.addEventListener("click", () => void openSeen());
+byId("research-open", HTMLButtonElement).addEventListener("click", () => void openResearch());
 
 set({ choice: readChoice() });
 openAddress();

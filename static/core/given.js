@@ -2,13 +2,14 @@
 
 /** @import { Frame, Given, Terminal, Upload } from "./types.js" */
 
+import { afterFrame, storedResearch } from "./research.js";
 import { bytes, count } from "./words.js";
 
-/** The parts of it, by the names they have in frames and in the history. @type {Record<string, keyof Given>} */
-const PARTS = { attachments: "files", web_sources: "web", rag_sources: "passages", memories_used: "memories" };
+/** The parts of it, by the names they have in frames and in the history. @type {Record<string, "files" | "web" | "passages" | "memories">} */
+const PARTS = { attachments: "files", web_sources: "web", research_sources: "web", rag_sources: "passages", memories_used: "memories" };
 
 /** @returns {Given} */
-export const newGiven = () => ({ files: [], web: [], passages: [], memories: [] });
+export const newGiven = () => ({ files: [], web: [], passages: [], memories: [], research: null });
 
 /** @param {unknown} value */
 const entries = (value) => (Array.isArray(value) ? value.filter((one) => one && typeof one === "object") : []);
@@ -21,7 +22,8 @@ const entries = (value) => (Array.isArray(value) ? value.filter((one) => one && 
  */
 export function applyGiven(given, frame) {
   const { type = "", data } = /** @type {{ type?: string, data?: unknown }} */ (frame);
-  if (Object.hasOwn(PARTS, type)) given[/** @type {keyof Given} */ (PARTS[type])] = entries(data);
+  if (Object.hasOwn(PARTS, type)) given[/** @type {"web"} */ (PARTS[type])] = entries(data);
+  given.research = afterFrame(given.research, frame);
 }
 
 /**
@@ -30,7 +32,12 @@ export function applyGiven(given, frame) {
  */
 export function storedGiven(metadata) {
   const given = newGiven();
-  for (const [name, part] of Object.entries(PARTS)) given[part] = entries(metadata?.[/** @type {keyof Terminal} */ (name)]);
+  const kept = { ...metadata, research_sources: /** @type {{ sources?: unknown } | undefined} */ (metadata?.research)?.sources };
+  for (const [name, part] of Object.entries(PARTS)) {
+    const found = entries(kept[/** @type {keyof Terminal} */ (name)]);
+    if (found.length) given[part] = found;
+  }
+  given.research = storedResearch(metadata);
   return given;
 }
 

@@ -108,7 +108,7 @@ export function setWeb(on) {
 }
 
 /** What else is kept for each chat, by its name. */
-const OTHERS = ["library", "memories", "programs", "incognito", "age"].map(keyOf);
+const OTHERS = ["library", "memories", "programs", "incognito", "research", "age"].map(keyOf);
 
 /** @param {string} name */
 function keyOf(name) {

@@ -2,6 +2,7 @@
 
 /** @import { Live } from "./types.js" */
 
+import { doing } from "./research.js";
 import { result, spoken } from "./toolwords.js";
 
 /**
@@ -16,6 +17,7 @@ export function progress(live, loading) {
   if (live.retry) return live.retry;
   if (isSilent(live)) return ofRows(live);
   if (live.blocks.length || live.text) return "Answering…";
+  if (live.given.research) return doing({ ...live.given.research, title: "" });
   if (live.thinking) return "Thinking…";
   return loading ? "Loading the model…" : "Waiting for the answer…";
 }

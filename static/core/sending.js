@@ -15,7 +15,7 @@ import { refreshSessions } from "./sessions.js";
 import { currentSession, isLive, set, state, tell } from "./state.js";
 import { tellTabs } from "./tabs.js";
 import { forgetFiles, moveFiles } from "./uploads.js";
-import { isUsed, usesNow } from "./uses.js";
+import { isUsed, setUse, usesNow } from "./uses.js";
 
 /** The longest plan that the server takes. */
 const PLAN_LIMIT = 8192;
@@ -178,6 +178,7 @@ export async function createSession(chat, draft) {
 function accept(chat, session, { text, files, secret }, response) {
   forgetDraft(session, text);
   forgetFiles(session, files);
+  if (isOpen(chat) && isUsed("research")) setUse("research", false); // one question at a time
   if (isOpen(chat)) chat.messages.push(newMessage({ key: `new-${(keys += 1)}`, role: "user", content: text, secret, given: { ...newGiven(), files } }));
   retireCards(chat);
   begin(chat, session, response);

@@ -55,6 +55,29 @@
  * @property {WebSource[]} web
  * @property {PassageSource[]} passages
  * @property {MemorySource[]} memories
+ * @property {Research | null} research  the research that the answer comes from
+ *
+ * @typedef {object} Research  How far a research is.
+ * @property {string} id
+ * @property {string} phase
+ * @property {number} round
+ * @property {string} title  the page that is read
+ * @property {number} pages
+ * @property {number} findings
+ * @property {boolean} done
+ *
+ * @typedef {object} ResearchJob
+ * @property {string} id
+ * @property {string} question
+ * @property {"running" | "done" | "error" | "cancelled"} status
+ * @property {string} message
+ * @property {string | null} phase
+ * @property {number | null} total_sources
+ * @property {number | null} total_findings
+ * @property {string | null} finished_at
+ *
+ * @typedef {{ text: string, source_url: string, source_title: string }} ResearchFinding
+ * @typedef {ResearchJob & { findings: ResearchFinding[] }} ResearchState
  *
  * @typedef {object} SeenMessage  A message as the model is told it. Texts are cut; `chars` is how long they are.
  * @property {string} role
@@ -109,6 +132,7 @@
  * @property {unknown[]} [web_sources]
  * @property {unknown[]} [rag_sources]
  * @property {unknown[]} [memories_used]
+ * @property {unknown} [research]
  * @property {unknown[]} [images]
  * @property {string} [plan]
  * @property {{ state?: string }} [ask_user]
@@ -220,7 +244,8 @@
  * @typedef {{ type: "tool_start" | "tool_progress" | "tool_output" | "ask_user" | "tool_approval_resolved"
  *   | "generated_image" | "plan_update" | "ui_control" | "rounds_exhausted" | "budget_exceeded"
  *   | "loop_breaker_triggered" | "intent_nudge_exhausted" | "workspace_rejected" | "compacted" | "context_trimmed" }} WorkFrame  Read with care: tools are many.
- * @typedef {{ type: "attachments" | "web_sources" | "rag_sources" | "memories_used", data: unknown }} GivenFrame
+ * @typedef {{ type: "attachments" | "web_sources" | "rag_sources" | "memories_used" | "research_progress" | "research_sources"
+ *   | "research_findings" | "research_done", data: unknown }} GivenFrame
  * @typedef {DeltaFrame | BlockFrame | PageTextFrame | ModelInfoFrame | FallbackFrame | RetryFrame | MetricsFrame
  *   | SavedFrame | TerminalFrame | WorkFrame | GivenFrame} Frame  The frames the page acts on. Others are passed over.
  *

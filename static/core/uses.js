@@ -5,19 +5,22 @@ import { ApiError } from "./api.js";
 import { keepDraft } from "./drafts.js";
 import { state, tell } from "./state.js";
 
-/** The switches that are on unless they were turned off, and incognito, which is not. @typedef {"library" | "memories" | "programs" | "incognito"} Use */
+/** @typedef {"library" | "memories" | "programs" | "incognito" | "research"} Use */
+
+/** The switches that are off unless they were turned on. @type {ReadonlySet<Use>} */
+const OFF = new Set(/** @type {const} */ (["incognito", "research"]));
 
 /** @typedef {"" | "day" | "week" | "month" | "year"} Age */
 
 /** @param {Use} use */
-export const isUsed = (use) => (readSwitch(use) === "on") === (use === "incognito");
+export const isUsed = (use) => (readSwitch(use) === "on") === OFF.has(use);
 
 /**
  * @param {Use} use
  * @param {boolean} on
  */
 export function setUse(use, on) {
-  keepSwitch(use, on === (use === "incognito") ? "on" : "");
+  keepSwitch(use, on === OFF.has(use) ? "on" : "");
   if (use === "incognito" && on) keepDraft(state.chat.session, "");
   tell("chat");
 }
@@ -33,6 +36,7 @@ export function setWebAge(age) {
 
 /** What differs from the usual, as the server's fields. @returns {Record<string, string | boolean>} */
 export function usesNow() {
+  if (isUsed("research") && !isUsed("incognito")) return { use_research: true };
   return {
     ...(isWebOn() && { use_web: true }),
     ...(isWebOn() && webAge() && { time_filter: webAge() }),

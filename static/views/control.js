@@ -6,7 +6,7 @@ import { state, watch } from "../core/state.js";
 import { restoreTheme, setTheme } from "../core/theme.js";
 import { setUse } from "../core/uses.js";
 
-/** @typedef {{ settings: (section?: string) => void, models: () => void, chats: () => void }} Panels */
+/** @typedef {{ settings: (section?: string) => void, models: () => void, chats: () => void, research: () => void }} Panels */
 
 /** The names that a section of the settings may be called by. @type {Record<string, string>} */
 const SECTIONS = {
@@ -26,8 +26,9 @@ const SECTIONS = {
   about: "about",
 };
 
-/** The names that another panel may be called by. @type {Record<string, "models" | "chats">} */
+/** The names that another panel may be called by. @type {Record<string, "models" | "chats" | "research">} */
 const NAMES = {
+  research: "research",
   models: "models",
   model: "models",
   chats: "chats",
@@ -68,6 +69,7 @@ function switchModel({ model, endpoint_id }) {
 /** The switches, by the names they have for the agent. @type {Record<string, (on: boolean) => void>} */
 const SWITCHES = {
   web: setWeb,
+  research: (on) => setUse("research", on),
   rag: (on) => setUse("library", on),
   bash: (on) => setUse("programs", on),
   incognito: (on) => setUse("incognito", on),
@@ -88,7 +90,7 @@ function toggle(name, on) {
 function openPanel(name, panels) {
   const section = name.replace(/^settings\//, "");
   if (Object.hasOwn(SECTIONS, section)) panels.settings(SECTIONS[section]);
-  else if (Object.hasOwn(NAMES, name)) panels[/** @type {"models" | "chats"} */ (NAMES[name])]();
+  else if (Object.hasOwn(NAMES, name)) panels[/** @type {"models" | "chats" | "research"} */ (NAMES[name])]();
 }
 
 /**

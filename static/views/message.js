@@ -16,6 +16,7 @@ import { createDoings } from "./doings.js";
 import { createFiles } from "./files.js";
 import { createFoot } from "./foot.js";
 import { createReasoning } from "./reasoning.js";
+import { createResearch } from "./research.js";
 import { createSources } from "./sources.js";
 
 /**
@@ -99,6 +100,7 @@ function createAnswer(message, deeds, onToggle) {
   const label = h("p", { class: "label model" });
   const fallback = h("p", { class: "label fallback" });
   const reasoning = createReasoning(onToggle);
+  const research = createResearch();
   const blocks = new BlockList();
   const doings = createDoings(blocks, () => message, deeds, onToggle);
   const waiting = h("div", { class: "waiting", "aria-hidden": "true" }, h("i"), h("i"), h("i"));
@@ -106,7 +108,7 @@ function createAnswer(message, deeds, onToggle) {
   const undo = createUndo();
   const sources = createSources(onToggle);
   const foot = createFoot("answer", () => content, (deed) => (deed === "undo" ? takeBack() : deeds[deed](message)));
-  const body = [label, fallback, doings.decision, reasoning.node, blocks.node, waiting, sources.node, doings.cards, ending.node, undo.node, foot.node];
+  const body = [label, fallback, doings.decision, research.node, reasoning.node, blocks.node, waiting, sources.node, doings.cards, ending.node, undo.node, foot.node];
   const node = h("article", { class: "message answer", "aria-label": "Answer" }, ...body);
 
   async function takeBack() {
@@ -127,6 +129,7 @@ function createAnswer(message, deeds, onToggle) {
     if (live) blocks.draw(live.blocks);
     else if (message.html !== null && message.html !== stored) blocks.showStored((stored = message.html));
     doings.draw();
+    research.draw(message);
     sources.draw(message.given);
     waiting.hidden = !live || !isWaiting(live);
     foot.node.hidden = running;

@@ -6,6 +6,7 @@ import { createPanel } from "../core/panel.js";
 import { createSession } from "../core/sending.js";
 import { ApiError } from "../core/api.js";
 import { state, watch } from "../core/state.js";
+import { isUsed } from "../core/uses.js";
 
 const group = byId("mode", HTMLElement);
 const agent = byId("agent", HTMLElement);
@@ -29,7 +30,8 @@ function draw() {
   const folder = currentWorkspace();
   setText(name, folder ? nameOf(folder) : "Own folder");
   button.title = folder || "A folder of this chat's own";
-  field.placeholder = mode === "chat" ? "Write a message" : isPlanMode() ? "What shall be planned?" : "What shall be done?";
+  const asks = isUsed("research") && !isUsed("incognito");
+  field.placeholder = asks ? "What shall be found out?" : mode === "chat" ? "Write a message" : isPlanMode() ? "What shall be planned?" : "What shall be done?";
 }
 
 /** The last part of a path. @param {string} folder */

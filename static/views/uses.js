@@ -31,6 +31,7 @@ const useSwitch = (use, text, about) => createSwitch(text, about, (on) => setUse
 
 const web = createSwitch("The web", "searched before the answer", setWeb);
 const age = h("select", { class: "field", "aria-label": "Age of web results", onchange: () => setWebAge(age.value) }, ...Object.entries(AGES).map(([value, text]) => h("option", { value }, `Results ${text}`)));
+const research = useSwitch("research", "Research", "the web read in rounds, for a report with its sources");
 const library = useSwitch("library", "The library", "passages of your files");
 const memories = useSwitch("memories", "Memories", "what is known of you");
 const programs = useSwitch("programs", "Programs", "the shell and Python, as the agent's tools");
@@ -40,6 +41,8 @@ function draw() {
   web.box.checked = isWebOn();
   age.hidden = !isWebOn();
   age.value = webAge();
+  research.box.checked = isUsed("research") && !isUsed("incognito");
+  research.box.disabled = isUsed("incognito");
   library.box.checked = isUsed("library");
   memories.box.checked = isUsed("memories") && !isUsed("incognito");
   memories.box.disabled = isUsed("incognito");
@@ -48,7 +51,7 @@ function draw() {
   incognito.box.checked = isUsed("incognito");
   secret.hidden = !isUsed("incognito");
   form.dataset.incognito = String(isUsed("incognito"));
-  const changed = [isWebOn() && webAge() && `web results ${AGES[webAge()]}`, !isUsed("library") && "no library", !isUsed("memories") && "no memories", currentMode() === "agent" && !isUsed("programs") && "no programs", isUsed("incognito") && "incognito"].filter(Boolean);
+  const changed = [isUsed("research") && !isUsed("incognito") && "research", isWebOn() && webAge() && `web results ${AGES[webAge()]}`, !isUsed("library") && "no library", !isUsed("memories") && "no memories", currentMode() === "agent" && !isUsed("programs") && "no programs", isUsed("incognito") && "incognito"].filter(Boolean);
   button.dataset.changed = String(changed.length > 0);
   const label = ["What this message may use", changed.join(", ")].filter(Boolean).join(": ");
   button.setAttribute("aria-label", label);
@@ -64,7 +67,7 @@ export function startUses() {
   const title = h("p", { class: "panel-title", id: "uses-title" });
   setText(title, "What this message may use");
   library.node.hidden = true;
-  panel.append(title, web.node, age, library.node, memories.node, programs.node, incognito.node);
+  panel.append(title, web.node, age, research.node, library.node, memories.node, programs.node, incognito.node);
   panel.addEventListener("keydown", (event) => event.key === "Enter" && event.preventDefault()); // the form around it is the message's
   createPanel(byId("uses", HTMLElement), button, panel, () => void fill());
   watch(["chat", "sessions", "models"], draw);
