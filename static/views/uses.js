@@ -31,7 +31,7 @@ const useSwitch = (use, text, about) => createSwitch(text, about, (on) => setUse
 
 const web = createSwitch("The web", "searched before the answer", setWeb);
 const age = h("select", { class: "field", "aria-label": "Age of web results", onchange: () => setWebAge(age.value) }, ...Object.entries(AGES).map(([value, text]) => h("option", { value }, `Results ${text}`)));
-const research = useSwitch("research", "Research", "the web read in rounds, for a report with its sources");
+const research = useSwitch("research", "Research", "many pages read, for a report with its sources");
 const library = useSwitch("library", "The library", "passages of your files");
 const memories = useSwitch("memories", "Memories", "what is known of you");
 const programs = useSwitch("programs", "Programs", "the shell and Python, as the agent's tools");
