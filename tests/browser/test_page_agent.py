@@ -415,7 +415,7 @@ async def test_only_pictures_of_this_server_are_shown(seat: Seat) -> None:
     urls = ["/api/upload/abc", "//elsewhere.example/api/upload/a", "/api/upload/../health", "javascript:alert(1)"]
     await _play(tab, *[{**image, "url": url} for url in urls])
     await expect(tab.page.locator("#log img")).to_have_count(1)
-    await expect(tab.page.get_by_role("img", name="A ship")).to_have_attribute("src", "/api/upload/abc")
+    await expect(tab.page.get_by_role("img", name="A ship")).to_have_attribute("src", "/api/upload/abc?thumb=1024")
 
 
 @pytest.mark.parametrize("look", [(1280, "light"), (390, "dark")])
