@@ -125,7 +125,7 @@ startNotify();
 startFrame();
 startSessions();
 startSearch();
-startTranscript(rewrite);
+startTranscript();
 startComposer(followAnswer);
 startAttach();
 startStatus();

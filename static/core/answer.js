@@ -8,9 +8,10 @@ import { applyWork, endWork, newWork } from "./work.js";
 /**
  * @param {string} session
  * @param {string} runId
+ * @param {Live["place"]} [place]
  * @returns {Live}
  */
-export function newLive(session, runId) {
+export function newLive(session, runId, place = "") {
   return {
     session,
     runId,
@@ -30,6 +31,7 @@ export function newLive(session, runId) {
     fallback: null,
     retry: "",
     stopping: false,
+    place,
     ended: false,
     link: "open",
   };

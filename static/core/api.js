@@ -112,6 +112,12 @@ export const history = (id, limit, before = null) =>
 /** @type {(id: string) => Promise<SeenContext>} */
 export const context = (id) => call("GET", `${session(id)}/context`);
 
+/** Show the branch through this message. @type {(id: string, message: string) => Promise<unknown>} */
+export const showBranch = (id, message) => call("POST", `${session(id)}/branch`, { message_id: message });
+
+/** Copy the session down to this message. @type {(id: string, message: string) => Promise<Session>} */
+export const fork = (id, message) => call("POST", `${session(id)}/fork`, { message_id: message });
+
 /** @type {(id: string, messages: string[]) => Promise<unknown>} */
 export const deleteMessages = (id, messages) => call("POST", `${session(id)}/delete-messages`, { msg_ids: messages });
 

@@ -30,7 +30,26 @@ export async function openChat(session, target = null) {
   const chat = { ...newChat(session), target };
   set({ chat, alert: "" });
   void refreshSessions(); // the run left behind shows in the list from now on
-  if (session) await (loading = load(chat));
+  if (session) await (loading = target ? loadAt(chat, session, target) : load(chat));
+}
+
+/**
+ * Load the branch that a message is on.
+ *
+ * @param {Chat} chat
+ * @param {string} session
+ * @param {string} target
+ */
+async function loadAt(chat, session, target) {
+  let problem = "";
+  try {
+    await api.showBranch(session, target);
+  } catch (error) {
+    if (!(error instanceof api.ApiError)) throw error;
+    problem = error.status === 409 ? error.message : ""; // any other is told by what is loaded
+  }
+  await load(chat);
+  if (problem && isOpen(chat)) set({ alert: problem });
 }
 
 /**
@@ -52,7 +71,7 @@ export async function load(chat) {
     mergePage(chat, page);
     chat.phase = "ready";
     const stored = chat.messages.some((message) => message.role === "assistant" && message.metadata?.run_id === status?.run_id);
-    if (status?.status === "streaming" && !stored) follow(chat, newLive(session, status.run_id), null, load);
+    if (status?.status === "streaming" && !stored) follow(chat, newLive(session, status.run_id, "branch"), null, load);
     tell("chat");
     if (chat.target) await reach(chat, chat.target);
   } catch (error) {

@@ -11,27 +11,27 @@ import { newWork, refreshAsk, storedWork } from "./work.js";
  * @param {Partial<Message> & Pick<Message, "key" | "role">} given
  * @returns {Message}
  */
-export const newMessage = (given) => ({ id: null, content: "", html: null, metadata: null, live: null, secret: false, work: newWork(), given: newGiven(), ...given });
+export const newMessage = (given) => ({ id: null, content: "", html: null, metadata: null, live: null, secret: false, work: newWork(), given: newGiven(), siblings: [], ...given });
 
 /**
  * @param {StoredMessage} stored
  * @returns {Message}
  */
 export function fromStored(stored) {
-  const { id, role, content, html, metadata } = stored;
-  return newMessage({ key: id, id, role, content, html, metadata, work: storedWork(metadata), given: storedGiven(metadata) });
+  const { id, role, content, html, metadata, parent_id: parent, siblings = [] } = stored;
+  return newMessage({ key: id, id, role, content, html, metadata, work: storedWork(metadata), given: storedGiven(metadata), parent, siblings });
 }
 
 /**
  * @param {Message} message
  * @param {StoredMessage} stored
  */
-function refresh(message, { content, html, metadata }) {
+function refresh(message, { content, html, metadata, parent_id: parent, siblings = [] }) {
   const { ask } = message.work;
   if (message.live) refreshAsk(message.work, metadata);
   else Object.assign(message, { work: storedWork(metadata), given: storedGiven(metadata) });
   if (ask && message.work.ask) message.work.ask.problem ||= ask.problem;
-  return Object.assign(message, { content, html: message.live ? null : html, metadata });
+  return Object.assign(message, { content, html: message.live ? null : html, metadata, parent, siblings });
 }
 
 /**

@@ -73,7 +73,9 @@ function finish(chat, live, reload) {
   if (answer) {
     Object.assign(answer, { id: live.savedId ?? record?.message_id ?? null, content: live.text, metadata: record });
     const empty = !answer.id && !live.blocks.length && !live.thinking && !live.work.rows.length;
-    if (empty && question) {
+    if (empty && live.place === "again") {
+      set({ alert: (record?.failure ?? live.error)?.message ?? "" }); // the history shows the answer before
+    } else if (empty && question) {
       question.metadata = record ?? { status: "failed", failure: live.error };
       chat.messages = chat.messages.filter((message) => message !== answer);
     } else if (empty) {
@@ -85,7 +87,7 @@ function finish(chat, live, reload) {
   tellTabs({ kind: "run", session: live.session });
   void refreshSessions();
   const replaced = record?.stop_reason === "replaced"; // another tab has sent the next message
-  if (replaced || !question?.id) void reload(chat);
+  if (replaced || live.place || !question?.id) void reload(chat);
 }
 
 /**

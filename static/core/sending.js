@@ -1,10 +1,11 @@
 /** Sending to the open chat: a message, or a decision on a card. Each is sent once. Draws nothing. */
 
-/** @import { Chat, Decision, Message, Upload } from "./types.js" */
+/** @import { Chat, Decision, Live, Message, Upload } from "./types.js" */
 
 import { newLive } from "./answer.js";
 import * as api from "./api.js";
-import { load, loaded } from "./chat.js";
+import { leaveTarget } from "./branches.js";
+import { load, loadEarlier, loaded } from "./chat.js";
 import { forgetDraft, keepDraft } from "./drafts.js";
 import { newGiven } from "./given.js";
 import { newMessage } from "./history.js";
@@ -59,28 +60,123 @@ async function once(chat, action, onError) {
  *
  * @param {string} text
  * @param {object} [more]
- * @param {() => Promise<void>} [more.prepare]  done when nothing stands in the way any more; it may throw ApiError
+ * @param {Message} [more.edits]  the question whose place it takes, on a branch of its own
  * @param {string} [more.approvedPlan]  a plan to carry out
  * @param {Upload[]} [more.files]  files that go with it; the text may be empty then
  * @param {Wishes} [more.wishes]  how it is to be answered, where that is not what is chosen now
  * @returns {Promise<boolean>}
  */
-export async function sendMessage(text, { prepare, approvedPlan, files = [], wishes } = {}) {
+export async function sendMessage(text, { edits, approvedPlan, files = [], wishes } = {}) {
   const { chat } = state;
   if (!text.trim() && !files.length) return false;
   const action = async () => {
-    if (await isModelMissing()) {
-      set({ alert: "Install the embedded model or add an endpoint first. Your message is kept." });
-      return false;
-    }
-    await prepare?.();
+    if (await refused()) return false;
     const session = chat.session ?? (await createSession(chat, text));
     const chosen = wishes ?? wishesNow(approvedPlan);
-    const response = await api.send(session, fieldsOf(text, files, chosen));
-    accept(chat, session, { text, files, secret: chosen.incognito === true }, response);
+    if (edits && isSecret(chosen)) return false;
+    const fields = fieldsOf(text, files, chosen);
+    const response = await api.send(session, { ...fields, ...(edits && { parent_id: parentOf(chat, edits) }) });
+    if (edits) cut(chat, edits);
+    accept(chat, session, { text, files, secret: chosen.incognito === true }, response, edits ? "branch" : "");
     return true;
   };
   return once(chat, action, async ({ status }) => status === 0 && (await arrived(chat, text, files)));
+}
+
+/**
+ * Have the question of this message answered once more. The answers that are there stay, beside the new one.
+ *
+ * @param {Message} message  the question, or an answer to it
+ * @returns {Promise<boolean>} whether the server has accepted it
+ */
+export async function answerAgain(message) {
+  const { chat } = state;
+  const { session } = chat;
+  const action = async () => {
+    if (!session || (await refused())) return false;
+    if (!questionOf(chat, message)) await loadEarlier();
+    const question = questionOf(chat, message);
+    const id = message.id ?? question?.id;
+    const chosen = wishesNow();
+    if (!id) return question !== null && resend(chat, session, question, chosen);
+    if (isSecret(chosen)) return false;
+    const response = await api.send(session, { ...fieldsOf("", [], chosen), regenerate: id });
+    const place = question && chat.messages[chat.messages.indexOf(question) + 1]?.role === "assistant" ? "again" : "branch";
+    if (question) {
+      cut(chat, question);
+      chat.messages.push({ ...question, metadata: null });
+    }
+    retireCards(chat);
+    begin(chat, session, response, place);
+    return true;
+  };
+  return once(chat, action, async ({ status }) => {
+    if (status !== 0 || !session || !(await isRunning(session))) return false;
+    chat.sending = false;
+    await load(chat);
+    return true;
+  });
+}
+
+/**
+ * Send a question anew that is stored nowhere, in place of its turn.
+ *
+ * @param {Chat} chat
+ * @param {string} session
+ * @param {Message} question
+ * @param {Wishes} chosen
+ */
+async function resend(chat, session, question, chosen) {
+  const { content: text, given } = question;
+  const response = await api.send(session, fieldsOf(text, given.files, chosen));
+  cut(chat, question);
+  accept(chat, session, { text, files: given.files, secret: chosen.incognito === true }, response);
+  return true;
+}
+
+/** A message that is not stored can take no stored one's place; says so. @param {Wishes} chosen */
+function isSecret({ incognito }) {
+  if (incognito) set({ alert: "Turn incognito off first: what is stored gets stored versions only." });
+  return incognito === true;
+}
+
+/** Without a model nothing is sent; says so. */
+async function refused() {
+  const missing = await isModelMissing();
+  if (missing) set({ alert: "Install the embedded model or add an endpoint first. Your message is kept." });
+  return missing;
+}
+
+/**
+ * The question that this message is or answers, if it is loaded.
+ *
+ * @param {Chat} chat
+ * @param {Message} message
+ */
+export const questionOf = (chat, message) => chat.messages.slice(0, chat.messages.indexOf(message) + 1).findLast(({ role }) => role === "user") ?? null;
+
+/**
+ * The message before a question, for the server.
+ *
+ * @param {Chat} chat
+ * @param {Message} question
+ */
+function parentOf(chat, { key, parent }) {
+  const at = chat.messages.findIndex((message) => message.key === key);
+  const before = parent !== undefined ? parent : chat.messages.slice(0, at).findLast(({ id }) => id !== null)?.id;
+  return before ?? "root";
+}
+
+/**
+ * Another branch begins in place of this message: what stands from there on is no more shown.
+ *
+ * @param {Chat} chat
+ * @param {Message} message
+ */
+function cut(chat, { key }) {
+  const at = chat.messages.findIndex((one) => one.key === key);
+  if (at >= 0) chat.messages = chat.messages.slice(0, at);
+  leaveTarget(chat);
 }
 
 /** Carry out a plan that was made in plan mode, which ends with this. @param {string} plan */
@@ -174,14 +270,15 @@ export async function createSession(chat, draft) {
  * @param {string} session
  * @param {{ text: string, files: Upload[], secret: boolean }} sent
  * @param {Response} response
+ * @param {Live["place"]} [place]
  */
-function accept(chat, session, { text, files, secret }, response) {
+function accept(chat, session, { text, files, secret }, response, place = "") {
   forgetDraft(session, text);
   forgetFiles(session, files);
   if (isOpen(chat) && isUsed("research")) setUse("research", false); // one question at a time
   if (isOpen(chat)) chat.messages.push(newMessage({ key: `new-${(keys += 1)}`, role: "user", content: text, secret, given: { ...newGiven(), files } }));
   retireCards(chat);
-  begin(chat, session, response);
+  begin(chat, session, response, place);
 }
 
 /** An ordinary message takes the place of a decision. @param {Chat} chat */
@@ -197,11 +294,12 @@ function retireCards(chat) {
  * @param {Chat} chat
  * @param {string} session
  * @param {Response} response
+ * @param {Live["place"]} [place]
  */
-function begin(chat, session, response) {
+function begin(chat, session, response, place = "") {
   tellTabs({ kind: "run", session });
   if (!isOpen(chat)) return void response.body?.cancel();
-  follow(chat, newLive(session, api.runIdOf(response)), response, load);
+  follow(chat, newLive(session, api.runIdOf(response), place), response, load);
   void refreshSessions();
 }
 

@@ -144,6 +144,8 @@
  * @property {string} content
  * @property {string | null} html
  * @property {Terminal | null} metadata
+ * @property {string | null} [parent_id]  the message before it
+ * @property {string[]} [siblings]  the messages behind the same one, itself among them
  *
  * @typedef {object} HistoryPage
  * @property {StoredMessage[]} history
@@ -320,6 +322,7 @@
  * @property {Fallback | null} fallback  who answers in place of whom
  * @property {string} retry  why the endpoint is asked again, in words; empty once it answers
  * @property {boolean} stopping  a stop was asked for
+ * @property {"" | "branch" | "again"} place  beside what the answer may stand: the history has to tell. "again" when other answers to its question were there
  * @property {boolean} ended
  * @property {Link} link
  *
@@ -334,6 +337,8 @@
  * @property {boolean} secret  a question that is stored nowhere, and so is its answer
  * @property {Work} work
  * @property {Given} given
+ * @property {string | null} [parent]  the message before it; null for a first one, undefined until the history has told
+ * @property {string[]} siblings  the ids of the messages behind the same one, itself among them; empty while that is not known
  *
  * @typedef {object} Chat  One opened session. Late callbacks hold their own chat, so they cannot draw into another.
  * @property {string | null} session  null until the first message creates it

@@ -1,47 +1,80 @@
-/** The foot of a message: its figures, the ways out when it failed, undoing what it changed, copying and deleting. */
+/** The foot of a message: its figures, its versions, the ways on from it, undoing what it changed, copying and deleting. */
 
 /** @import { Message } from "../core/types.js" */
 
 import { copyButton } from "../core/clipboard.js";
 import { h, setText, smallButton as small } from "../core/dom.js";
 import { icon } from "../core/icons.js";
+import { createSwitch } from "./switch.js";
 
-/** @typedef {{ again: (message: Message) => void, edit: (message: Message) => void, remove: (message: Message) => void }} Deeds */
+/** @import { IconName } from "../core/icons.js" */
+
+/**
+ * @typedef {object} Deeds
+ * @property {(message: Message) => void} again
+ * @property {(message: Message) => void} fork
+ * @property {(message: Message) => void} remove
+ * @property {(id: string, step: "before" | "after") => void} show  another version
+ */
+
+/**
+ * @param {string} label
+ * @param {IconName} sign
+ * @param {string} kind
+ * @param {() => void} onclick
+ */
+const tool = (label, sign, kind, onclick) => h("button", { type: "button", class: `icon-button ${kind}`, "aria-label": label, title: label, onclick }, icon(sign));
 
 /**
  * @param {"message" | "answer"} what
  * @param {() => string} read  the text to copy
- * @param {(deed: keyof Deeds | "undo") => void} does
+ * @param {(deed: "again" | "fork" | "remove" | "edit" | "undo") => void} does
+ * @param {Deeds["show"]} show
  */
-export function createFoot(what, read, does) {
+export function createFoot(what, read, does, show) {
   const numbers = h("span", { class: "figures" });
   const ways = h("div", { class: "ways", hidden: true });
   const copy = copyButton(`Copy ${what}`, read);
-  const label = `Delete ${what}`;
-  const remove = h("button", { type: "button", class: "icon-button delete", "aria-label": label, title: label }, icon("bin"));
+  const remove = tool(`Delete ${what}`, "bin", "delete", () => confirm(`Delete this ${what}?`, "Delete", remove, () => does("remove")));
+  const versions = createSwitch(what, show);
+  const again = tool("Answer again", "again", "again", () => does("again"));
+  const edit = tool("Edit message", "edit", "edit", () => does("edit"));
+  const fork = tool("Branch to a new chat", "fork", "fork", () => does("fork"));
+  const tools = what === "answer" ? [again, fork] : [edit];
   const node = h("div", { class: "foot" });
 
   const undo = small("Undo changes", () => confirm("Put the files back as they were before?", "Undo", undo, () => does("undo")));
   let undoable = false;
-  const offer = () => node.replaceChildren(numbers, ways, ...(undoable ? [undo] : []), copy, remove);
+  const offer = () => node.replaceChildren(numbers, versions.node, ways, ...(undoable ? [undo] : []), ...tools, copy, remove);
   const confirm = createConfirm(node, offer);
-  remove.addEventListener("click", () => confirm(`Delete this ${what}?`, "Delete", remove, () => does("remove")));
   offer();
 
   return {
     node,
-    /** @param {{ figures: string, text: boolean, ways: boolean, stored: boolean, undo: boolean }} now  what there is to show and to do */
-    draw(now) {
+    /** Give the focus to what edits the message. */
+    toEdit: () => (edit.hidden && ways.lastElementChild instanceof HTMLElement ? ways.lastElementChild : edit).focus(),
+    /**
+     * @param {Message} message
+     * @param {{ figures: string, text: boolean, early: boolean, asked: boolean, undo: boolean }} now  `early`: it has no whole answer; `asked`: its question is there
+     */
+    draw(message, now) {
+      const stored = message.id !== null;
+      const outs = now.early && now.asked;
+      versions.draw(message);
+      again.hidden = outs || !now.asked || !stored;
+      edit.hidden = outs || !stored;
+      fork.hidden = !stored;
       setText(numbers, now.figures);
       copy.hidden = !now.text;
-      remove.hidden = !now.stored;
+      remove.hidden = !stored;
       if (undoable !== now.undo) {
         undoable = now.undo;
         if (remove.isConnected || !node.isConnected) offer();
       }
-      if (ways.hidden !== now.ways) return;
-      ways.hidden = !now.ways;
-      ways.replaceChildren(...(now.ways ? [small("Try again", () => does("again")), small("Edit", () => does("edit"))] : []));
+      if (ways.hidden !== outs) return;
+      ways.hidden = !outs;
+      const change = what === "message" && small("Edit", () => does("edit"));
+      ways.replaceChildren(...(outs ? [small("Try again", () => does("again")), ...(change ? [change] : [])] : []));
     },
   };
 }

@@ -5,7 +5,7 @@
 /** @import { AgentDeeds } from "./doings.js" */
 /** @import { Deeds as FootDeeds } from "./foot.js" */
 
-/** @typedef {FootDeeds & AgentDeeds} Deeds */
+/** @typedef {FootDeeds & AgentDeeds & { resend: (message: Message, text: string) => Promise<boolean> }} Deeds */
 
 import { h, setText } from "../core/dom.js";
 import { isWaiting } from "../core/progress.js";
@@ -52,17 +52,42 @@ function createQuestion(message, deeds) {
   const text = h("div", { class: "bubble", dir: "auto" });
   const files = createFiles();
   const ending = createOutcome();
-  const foot = createFoot("message", () => message.content, (deed) => deed !== "undo" && deeds[deed](message));
+  /** @type {HTMLElement | null} */
+  let editor = null;
+  const foot = createFoot("message", () => message.content, act, deeds.show);
+  const node = h("article", { class: "message question", "aria-label": "You" }, text, files.node, ending.node, foot.node);
+
+  /** @param {"again" | "fork" | "remove" | "edit" | "undo"} deed */
+  function act(deed) {
+    if (deed === "edit") void edit();
+    else if (deed !== "undo") deeds[deed](message);
+  }
+
+  async function edit() {
+    const { createEditor } = await import("./edit.js");
+    editor ??= await createEditor(message.content, (words) => deeds.resend(message, words), leave);
+    text.replaceWith(editor);
+    foot.node.hidden = true;
+  }
+
+  function leave() {
+    const focused = editor?.contains(document.activeElement);
+    editor?.replaceWith(text);
+    editor = null;
+    foot.node.hidden = false;
+    if (focused) foot.toEdit();
+  }
+
   return {
-    node: h("article", { class: "message question", "aria-label": "You" }, text, files.node, ending.node, foot.node),
+    node,
     update(now) {
       message = now;
-      const { content, metadata, id } = message;
+      const { content, metadata } = message;
       setText(text, content);
       text.hidden = !content;
       files.draw(message);
       ending.draw(metadata ? outcome(metadata) : { text: "", tone: "quiet" });
-      foot.draw({ figures: "", text: content !== "", ways: id !== null && endedEarly(metadata), stored: id !== null, undo: false });
+      foot.draw(message, { figures: "", text: content !== "", early: endedEarly(metadata), asked: message.id !== null, undo: false });
     },
   };
 }
@@ -107,7 +132,7 @@ function createAnswer(message, deeds, onToggle) {
   const ending = createOutcome();
   const undo = createUndo();
   const sources = createSources(onToggle);
-  const foot = createFoot("answer", () => content, (deed) => (deed === "undo" ? takeBack() : deeds[deed](message)));
+  const foot = createFoot("answer", () => content, (deed) => (deed === "undo" ? takeBack() : deed !== "edit" && deeds[deed](message)), deeds.show);
   const body = [label, fallback, doings.decision, research.node, reasoning.node, blocks.node, waiting, sources.node, doings.cards, ending.node, undo.node, foot.node];
   const node = h("article", { class: "message answer", "aria-label": "Answer" }, ...body);
 
@@ -119,7 +144,7 @@ function createAnswer(message, deeds, onToggle) {
   }
 
   function draw() {
-    const { live, metadata, id } = message;
+    const { live, metadata } = message;
     const running = live !== null && !live.ended;
     content = live?.text || message.content;
     setText(label, metadata?.model || live?.model || "");
@@ -136,9 +161,9 @@ function createAnswer(message, deeds, onToggle) {
     if (running) return ending.draw({ text: "", tone: "quiet" });
     const record = metadata ?? live?.terminal ?? null;
     ending.draw(outcome(record, live?.error ?? null));
-    const ways = endedEarly(record, live?.error ?? null) && hasQuestion(message);
+    const early = endedEarly(record, live?.error ?? null);
     const numbers = figures(live?.metrics ?? null, metadata);
-    foot.draw({ figures: numbers, text: content !== "", ways, stored: id !== null, undo: undo.canDo(message) });
+    foot.draw(message, { figures: numbers, text: content !== "", early, asked: hasQuestion(message), undo: undo.canDo(message) });
   }
 
   return {

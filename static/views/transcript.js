@@ -1,15 +1,16 @@
 /** The transcript of the open chat: its messages in order, the answer as it grows, and where the reader is in it. */
 
 /** @import { Row } from "../core/dom.js" */
-/** @import { Chat, Message, Upload } from "../core/types.js" */
+/** @import { Chat, Message } from "../core/types.js" */
 /** @import { Deeds } from "./message.js" */
 
+import { branchOff, switchTo } from "../core/branches.js";
 import { loadEarlier, syncChat } from "../core/chat.js";
 import { byId, h, reconcile } from "../core/dom.js";
 import { ScrollKeeper } from "../core/scroll.js";
-import { carryOut, decide, sendMessage } from "../core/sending.js";
+import { answerAgain, carryOut, decide, sendMessage } from "../core/sending.js";
 import { isLive, state, watch } from "../core/state.js";
-import { askAgain, deleteMessage, takeBack } from "../core/turns.js";
+import { deleteMessage } from "../core/turns.js";
 import { createMessage } from "./message.js";
 
 const EARLIER_AT = 240;
@@ -31,9 +32,6 @@ const keeper = new ScrollKeeper(area, byId("thread", HTMLElement), (following) =
   latest.hidden = following;
 });
 
-/** @type {(text: string, files: Upload[]) => void} */
-let rewrite = () => undefined;
-
 /** A button that is gone takes the focus with it; the messages are the place to go on from. */
 function keepFocus() {
   if (document.activeElement === document.body) (area.checkVisibility() ? area : composer).focus({ preventScroll: true });
@@ -42,20 +40,36 @@ function keepFocus() {
 /** Something is sent from the transcript: its answer is what the reader wants to see. @param {Promise<boolean>} sending */
 async function begin(sending) {
   keeper.toEnd();
-  if (await sending) keeper.toEnd();
+  const sent = await sending;
+  if (sent) keeper.toEnd();
   keepFocus();
+  return sent;
+}
+
+/**
+ * Show another version, and keep the reader at its place and on its arrow.
+ *
+ * @param {string} id
+ * @param {"before" | "after"} step
+ */
+async function showVersion(id, step) {
+  keeper.release();
+  if (!(await switchTo(id))) return;
+  const node = rows.get(state.chat.messages.find((message) => message.id === id)?.key ?? "")?.node;
+  const arrows = [...(node?.querySelectorAll(".switch button:enabled") ?? [])].filter((one) => one instanceof HTMLElement);
+  (arrows.find((one) => one.dataset.step === step) ?? arrows[0])?.focus({ preventScroll: true });
+  node?.scrollIntoView({ block: "nearest" });
 }
 
 /** @type {Deeds} */
 const deeds = {
-  again: (message) => void begin(askAgain(message, rewrite)),
+  again: (message) => void begin(answerAgain(message)),
+  resend: (message, text) => begin(sendMessage(text, { edits: message, files: message.given.files })),
+  show: (id, step) => void showVersion(id, step),
+  fork: (message) => void branchOff(message),
   decide: (message, decision) => void begin(decide(message, decision)),
   answer: (text) => void begin(sendMessage(text)),
   carryOut: (plan) => void begin(carryOut(plan)),
-  async edit(message) {
-    const question = await takeBack(message);
-    if (question) rewrite(question.content, question.given.files);
-  },
   async remove(message) {
     await deleteMessage(message);
     keepFocus();
@@ -173,9 +187,7 @@ function goToEnd(event) {
   keeper.toEnd();
 }
 
-/** @param {(text: string, files: Upload[]) => void} onRewrite  gets the text and the files of a question that was taken back */
-export function startTranscript(onRewrite) {
-  rewrite = onRewrite;
+export function startTranscript() {
   watch(["chat"], drawMessages);
   watch(["live"], drawLiveSoon);
   document.addEventListener("visibilitychange", drawLiveSoon);

@@ -72,23 +72,30 @@ async def test_a_stopped_answer_is_asked_again_in_its_place(seat: Seat) -> None:
     await expect(tab.questions).to_have_count(1)
 
 
-async def test_a_failed_question_is_taken_back_to_be_edited(seat: Seat) -> None:
+async def test_a_failed_question_is_edited_in_its_place(seat: Seat) -> None:
     tab = await _failed(seat, "Where is Itaca?")
     await tab.field.fill("A draft")
     await _button(tab, "Edit").click()
-    await expect(tab.field).to_have_value("Where is Itaca?\n\nA draft")
-    await expect(tab.field).to_be_focused()
+    words = tab.page.get_by_role("textbox", name="Your message")
+    await expect(words).to_be_focused()
+    await expect(words).to_have_value("Where is Itaca?")
+    await words.fill("Where is Ithaca?")
+    await words.press("Enter")
+    await expect(tab.questions).to_have_text(["Hello.", "Where is Ithaca?"])
+    await tab.is_done()
+    assert _contents(seat) == ["Hello.", "Hello from the upstream.", "Where is Ithaca?"]
     await tab.page.reload()
-    await expect(tab.questions).to_have_text(["Hello."])
-    await expect(tab.field).to_have_value("Where is Itaca?\n\nA draft")
+    await expect(tab.questions).to_have_text(["Hello.", "Where is Ithaca?"])
+    await expect(tab.field).to_have_value("A draft")
 
 
-async def test_a_question_that_cannot_be_sent_again_is_kept_in_the_field(seat: Seat) -> None:
+async def test_a_question_that_cannot_be_sent_again_stays(seat: Seat) -> None:
     tab = await _failed(seat, "Where is Ithaca?")
     await tab.page.route("**/api/chat_stream*", lambda route: route.abort("connectionreset"))
     await _button(tab, "Try again").click()
     await expect(tab.page.locator("#alert")).to_contain_text("cannot be reached")
-    await expect(tab.field).to_have_value("Where is Ithaca?")
+    await expect(tab.questions).to_have_text(["Hello.", "Where is Ithaca?"])
+    await expect(_button(tab, "Try again")).to_be_visible()
 
 
 async def test_a_message_is_deleted_only_when_confirmed_and_in_every_tab(seat: Seat) -> None:
