@@ -37,7 +37,7 @@ export function createFoot(what, read, does, show) {
   const copy = copyButton(`Copy ${what}`, read);
   const remove = tool(`Delete ${what}`, "bin", "delete", () => confirm(`Delete this ${what}?`, "Delete", remove, () => does("remove")));
   const versions = createSwitch(what, show);
-  const again = tool("Answer again", "again", "again", () => does("again"));
+  const again = tool("Regenerate", "again", "again", () => does("again"));
   const edit = tool("Edit message", "edit", "edit", () => does("edit"));
   const fork = tool("Branch to a new chat", "fork", "fork", () => does("fork"));
   const tools = what === "answer" ? [again, fork] : [edit];

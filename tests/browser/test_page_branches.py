@@ -25,7 +25,7 @@ async def _ask(tab: Tab, question: str, reply: str) -> None:
 
 async def _again(tab: Tab, reply: str, index: int = -1) -> None:
     tab.seat.upstream.reply(text_chunk(reply), *END)
-    await _button(tab, "Answer again", index).click()
+    await _button(tab, "Regenerate", index).click()
     await expect(tab.text.last).to_have_text(reply)
     await tab.is_done()
 
@@ -78,9 +78,9 @@ async def test_another_tab_and_a_reload_follow_an_answer_that_is_given_again(sea
     other = await seat.tab(f"#{await tab.session()}")
     seat.upstream.reply(text_chunk("Half"), Hang())
     await tab.front()
-    await _button(tab, "Answer again").click()
+    await _button(tab, "Regenerate").click()
     await expect(tab.text).to_have_text(["Half"])
-    for name in ("Answer again", "Edit message", "Branch to a new chat"):
+    for name in ("Regenerate", "Edit message", "Branch to a new chat"):
         await expect(_button(tab, name)).to_be_hidden()
     await expect(other.text).to_have_text(["Half"])
     await tab.page.reload()
@@ -97,7 +97,7 @@ async def test_a_second_answer_that_fails_leaves_the_first_and_says_why(seat: Se
     await _ask(tab, "One?", "First.")
     refused = b'{"error": {"message": "The prompt is not allowed."}}'
     seat.upstream.reply(refused, status=400, headers={"Content-Type": "application/json"})
-    await _button(tab, "Answer again").click()
+    await _button(tab, "Regenerate").click()
     await expect(tab.page.locator("#alert")).to_contain_text("not allowed")
     await expect(tab.text).to_have_text(["First."])
     await expect(tab.page.locator(".outcome:visible")).to_have_count(0)
@@ -138,7 +138,7 @@ async def test_versions_fit_the_page(
         tab = await seat.tab()
         await _ask(tab, "What is the capital of Peru, and how high does it lie?", "Lima, at 154 metres.")
         await _again(tab, "It is Lima. It lies on the coast.")
-        for name in ("Edit message", PREVIOUS, "Answer again"):
+        for name in ("Edit message", PREVIOUS, "Regenerate"):
             box = await _button(tab, name).bounding_box()
             assert box
             assert box["x"] >= 0
