@@ -64,7 +64,8 @@ function withSecrets(old, merged) {
     if (message.role === "user") secret = message.secret;
     if (!secret || merged.includes(message)) return;
     const before = old[at - 1];
-    merged.splice(before ? merged.indexOf(before) + 1 : 0, 0, message);
+    const place = before ? merged.indexOf(before) + 1 || merged.length : 0; // what it followed may be on another branch now
+    merged.splice(place, 0, message);
   });
   return merged;
 }

@@ -147,3 +147,14 @@ async def test_versions_fit_the_page(
         await _button(tab, "Edit message").click()
         await expect(tab.page.get_by_role("textbox", name="Your message")).to_be_visible()
         assert await tab.js("document.documentElement.scrollWidth <= innerWidth")
+
+
+async def test_incognito_takes_no_stored_questions_place_and_says_so(seat: Seat) -> None:
+    tab = await seat.tab()
+    await _ask(tab, "One?", "First.")
+    session = await tab.session()
+    await tab.js("(key) => localStorage.setItem(key, 'on')", f"odysseus.use-incognito.{session}")
+    await tab.page.reload()
+    await _button(tab, "Regenerate").click()
+    await expect(tab.page.locator("#alert")).to_contain_text("Turn incognito off")
+    await expect(tab.text).to_have_text(["First."])

@@ -193,14 +193,15 @@ async def test_a_search_finds_what_another_branch_holds(
     assert await said(server, session) == "q0 a0 q1 a1"
 
 
-async def test_an_export_has_the_shown_branch(
+async def test_an_export_to_read_has_the_shown_branch(
     server: Server, upstream: Upstream, talked: tuple[str, list[str]]
 ) -> None:
     session, ids = talked
     await turn(server, upstream, session, "", "b1", regenerate=ids[3])
-    exported = await server.get(f"/api/session/{session}/export?fmt=json")
-    assert [message["content"] for message in exported["messages"]] == ["q0", "a0", "q1", "b1"]
-    assert exported["messages"][3]["parent_id"] == ids[2]
+    async with server.http.get(f"{server.url}/api/session/{session}/export?fmt=md") as response:
+        text = await response.text()
+    assert "b1" in text
+    assert "a1" not in text
 
 
 @pytest.mark.parametrize("way", ["regenerate", "switch"])
