@@ -134,7 +134,7 @@ startMissing(openEndpoints);
 startModes();
 startUses();
 startControl({ settings: openSettings, models: openPicker, chats: showChats, research: () => void openResearch() });
-startCommands({ settings: openSettings, models: openPicker, chats: showChats, seen: () => void openSeen(), rewrite });
+startCommands({ settings: openSettings, models: openPicker, chats: showChats, seen: () => void openSeen() });
 
 addEventListener("hashchange", openAddress);
 document.addEventListener("visibilitychange", onVisibility);

@@ -15,7 +15,7 @@ import { tellTabs } from "./tabs.js";
  */
 export function hasQuestion(message) {
   const { chat } = state;
-  return questionOf(chat, message) !== null || chat.hasMore;
+  return chat.messages.includes(message) && (questionOf(chat, message) !== null || chat.hasMore);
 }
 
 /**

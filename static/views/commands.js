@@ -10,10 +10,11 @@ import { currentMode, setMode } from "../core/modes.js";
 import { canNotify, isNotifying, setNotifying } from "../core/notify.js";
 import { stopAnswer } from "../core/running.js";
 import { say } from "../core/said.js";
+import { answerAgain } from "../core/sending.js";
 import { moveSession } from "../core/sessions.js";
 import { currentSession, isLive, state } from "../core/state.js";
 import { setTheme } from "../core/theme.js";
-import { askAgain, isLast } from "../core/turns.js";
+import { isLast } from "../core/turns.js";
 
 /**
  * @typedef {object} Ways  What the commands open that belongs to other views.
@@ -21,7 +22,6 @@ import { askAgain, isLast } from "../core/turns.js";
  * @property {() => void} models
  * @property {() => void} chats
  * @property {() => void} seen
- * @property {(text: string, files: import("../core/types.js").Upload[]) => void} rewrite
  */
 
 const openPalette = async () => (await import("./palette.js")).showPalette();
@@ -82,7 +82,7 @@ const ofChat = (ways) => [
 /** @param {Ways} ways @returns {Command[]} */
 const ofAnswer = (ways) => [
   { id: "stop", title: "Stop the answer", group: "Answers", keys: "Escape", when: isLive, run: () => void stopAnswer() },
-  { id: "again", title: "Regenerate the last answer", group: "Answers", words: "try again retry", when: () => isLast(answer() ?? /** @type {any} */ (null)), run: () => void again(ways) },
+  { id: "again", title: "Regenerate the last answer", group: "Answers", words: "try again retry", when: () => isLast(answer() ?? /** @type {any} */ (null)), run: () => void again() },
   { id: "copy", title: "Copy the last answer", group: "Answers", when: () => answer() !== undefined, run: () => void copyAnswer() },
   { id: "model", title: "Switch model", group: "Answers", run: ways.models },
   { id: "agent", title: "Switch to agent mode", group: "Answers", when: () => currentMode() === "chat", run: () => void setMode("agent") },
@@ -90,10 +90,9 @@ const ofAnswer = (ways) => [
   { id: "seen", title: "Show what the model sees", group: "Answers", words: "context tokens window", when: hasChat, run: ways.seen },
 ];
 
-/** @param {Ways} ways */
-async function again({ rewrite }) {
+async function again() {
   const message = answer();
-  if (message) await askAgain(message, rewrite);
+  if (message) await answerAgain(message);
 }
 
 /** @param {boolean} on */
