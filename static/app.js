@@ -4,7 +4,7 @@ import { openChat, syncChat } from "./core/chat.js";
 import { readChoice } from "./core/choice.js";
 import { byId } from "./core/dom.js";
 import { loadStyle } from "./core/lazy.js";
-import { joinInstall, refreshModels, watchInstall } from "./core/models.js";
+import { currentEndpoint, joinInstall, refreshModels, watchInstall } from "./core/models.js";
 import { hearQueues, readQueue } from "./core/queue.js";
 import { keepPage, startPresence } from "./core/presence.js";
 import { startNotify } from "./core/notify.js";
@@ -19,7 +19,6 @@ import { rewrite, startComposer } from "./views/composer.js";
 import { startCommands } from "./views/commands.js";
 import { startControl } from "./views/control.js";
 import { showChats, startFrame } from "./views/frame.js";
-import { startMissing } from "./views/missing.js";
 import { startModes } from "./views/modes.js";
 import { openPicker, startPicker } from "./views/picker.js";
 import { startSearch } from "./views/search.js";
@@ -40,6 +39,7 @@ const seenButton = byId("seen-open", HTMLButtonElement);
 let hiding = 0;
 let looking = 0;
 let queueShown = false;
+let missingShown = false;
 
 /** What stands in the chat's place: the comparison, which is loaded when it is first opened. @param {string} id */
 async function openCompare(id) {
@@ -108,6 +108,15 @@ async function showQueue() {
   await view.showQueue(rewrite);
 }
 
+/** The embedded model that is not there, or is being fetched, is a view for few. */
+async function showMissing() {
+  const { kind, state: its } = currentEndpoint() ?? {};
+  if (missingShown || (state.install.state !== "running" && (kind !== "local" || its !== "missing"))) return;
+  missingShown = true;
+  const { startMissing } = await import("./views/missing.js");
+  startMissing(openEndpoints);
+}
+
 async function openSeen() {
   const { showSeen } = await import("./views/seen.js");
   await showSeen();
@@ -130,7 +139,6 @@ startComposer(followAnswer);
 startAttach();
 startStatus();
 startPicker(openEndpoints);
-startMissing(openEndpoints);
 startModes();
 startUses();
 startControl({ settings: openSettings, models: openPicker, chats: showChats, research: () => void openResearch() });
@@ -145,6 +153,7 @@ startPresence(onBack);
 addEventListener("load", keepPage);
 hearQueues();
 watch(["chat", "queue"], () => void showQueue());
+watch(["models", "install", "chat", "sessions", "choice"], () => void showMissing());
 watch(["chat"], () => (seenButton.hidden = !state.chat.session));
 seenButton.addEventListener("click", () => void openSeen());
 byId("research-open", HTMLButtonElement).addEventListener("click", () => void openResearch());

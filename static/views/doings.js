@@ -1,6 +1,6 @@
 /** What an answer shows of its agent: the flow between its blocks, and below them the plan and the card that waits. */
 
-/** @import { Decision, Message } from "../core/types.js" */
+/** @import { Ask, Decision, Message } from "../core/types.js" */
 /** @import { BlockList } from "./blocks.js" */
 
 import { planIn } from "../core/checklist.js";
@@ -8,10 +8,8 @@ import { h, setText, smallButton } from "../core/dom.js";
 import { isPlanMode } from "../core/modes.js";
 import { state } from "../core/state.js";
 import { isLast } from "../core/turns.js";
-import { createApproval } from "./approval.js";
 import { Flow } from "./flow.js";
 import { createPlan } from "./plan.js";
-import { createQuestionCard } from "./question.js";
 
 /**
  * @typedef {object} AgentDeeds
@@ -19,6 +17,8 @@ import { createQuestionCard } from "./question.js";
  * @property {(text: string) => void} answer
  * @property {(plan: string) => void} carryOut
  */
+
+/** @typedef {{ node: HTMLElement, draw: (ask: Ask, busyOrOpen: boolean) => void }} Card */
 
 /** @type {Record<string, string>} */
 const DECISIONS = { approve: "You approved", approve_task: "You approved for this task", deny: "You denied" };
@@ -35,15 +35,26 @@ export function createDoings(blocks, current, deeds, onToggle) {
   const plan = createPlan(onToggle);
   const carry = h("button", { type: "button", class: "button primary carry-out" }, "Carry out this plan");
   const more = smallButton("Continue", () => deeds.answer("Continue."));
-  const approval = createApproval((choice) => deeds.decide(current(), choice));
-  const question = createQuestionCard(deeds.answer);
   const cards = h("div", { class: "cards" });
   const planOf = () => current().work.plan || planIn(current().content);
-  for (const card of [approval.node, question.node]) card.addEventListener("keydown", (event) => writeOn(card, event));
   carry.addEventListener("click", () => deeds.carryOut(planOf()));
+  /** @type {Partial<Record<Ask["kind"], Card>>} */
+  const made = {};
+  let making = "";
   let asked = "";
 
-  return {
+  /** Cards are for few answers: their view is loaded with the first that asks. @param {Ask["kind"]} kind */
+  async function make(kind) {
+    if (made[kind] || making === kind) return;
+    making = kind;
+    const decide = (/** @type {Decision} */ choice) => deeds.decide(current(), choice);
+    const card = kind === "approval" ? (await import("./approval.js")).createApproval(decide) : (await import("./question.js")).createQuestionCard(deeds.answer);
+    card.node.addEventListener("keydown", (event) => writeOn(card.node, event));
+    made[kind] = card;
+    doings.draw();
+  }
+
+  const doings = {
     decision,
     cards,
     draw() {
@@ -56,19 +67,21 @@ export function createDoings(blocks, current, deeds, onToggle) {
       setText(decision, DECISIONS[work.approval?.decision ?? ""] ?? "");
       plan.draw(work.plan);
       const ask = running ? null : work.ask;
-      if (ask?.kind === "approval") approval.draw(ask, state.chat.sending);
-      if (ask?.kind === "question") question.draw(ask, last);
+      if (ask) void make(ask.kind);
+      const card = ask && made[ask.kind];
+      if (card) card.draw(ask, ask.kind === "approval" ? state.chat.sending : last);
       show(cards, [
         [plan.node, work.plan.trim() !== ""],
         [more, last && !running && message.metadata?.finish_reason === "length"],
         [carry, last && isPlanMode() && planOf() !== ""],
-        [approval.node, ask?.kind === "approval"],
-        [question.node, ask?.kind === "question"],
+        ...Object.values(made).map((one) => /** @type {[HTMLElement, boolean]} */ ([one.node, one === card])),
       ]);
-      if (ask && live && asked !== ask.id + ask.question && ask.state === "pending") goTo(ask.kind === "approval" ? approval.node : question.node);
-      if (ask) asked = ask.id + ask.question;
+      if (!ask || !card) return;
+      if (live && asked !== ask.id + ask.question && ask.state === "pending") goTo(card.node);
+      asked = ask.id + ask.question;
     },
   };
+  return doings;
 }
 
 /**
