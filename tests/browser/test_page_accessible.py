@@ -80,6 +80,25 @@ async def seen(tab: Tab, _: Upstream) -> None:
     await expect(tab.page.locator("#seen table")).to_be_visible()
 
 
+async def compare(tab: Tab, upstream: Upstream) -> None:
+    upstream.models = ("fake-model", "another-model")
+    await tab.js("async () => (await fetch('/api/models?refresh=1')).status")
+    await tab.js("location.hash = '#compare'")
+    await expect(tab.page.get_by_role("combobox", name="Model 2")).to_be_visible()
+
+
+def pressed(key: str, ready: str) -> Callable[[Tab, Upstream], Awaitable[None]]:
+    """A view that a key opens in a chat."""
+
+    async def opened(tab: Tab, _: Upstream) -> None:
+        await tab.ask("Hello.")
+        await tab.page.locator("#scroller").focus()
+        await tab.page.keyboard.press(key)
+        await expect(tab.page.locator(ready)).to_be_visible()
+
+    return opened
+
+
 def at(address: str, ready: str) -> Callable[[Tab, Upstream], Awaitable[None]]:
     """A view with an address of its own, once `ready` is visible."""
 
@@ -104,6 +123,10 @@ VIEWS: Mapping[str, Callable[[Tab, Upstream], Awaitable[None]]] = {
     "picker": picker,
     "card": card,
     "seen": seen,
+    "compare": compare,
+    "find": pressed("Control+Shift+F", "#find"),
+    "palette": pressed("Control+k", "#palette"),
+    "keys": pressed("?", "#help"),
     "settings: endpoints": section("endpoints"),
     "settings: tools": section("tools"),
     "settings: agents": section("agents"),
