@@ -18,6 +18,7 @@ import { startAttach } from "./views/attach.js";
 import { rewrite, startComposer } from "./views/composer.js";
 import { startCommands } from "./views/commands.js";
 import { startControl } from "./views/control.js";
+import { documentWritten, showDocuments, startDocuments } from "./views/documents.js";
 import { showChats, startFrame } from "./views/frame.js";
 import { startModes } from "./views/modes.js";
 import { openPicker, startPicker } from "./views/picker.js";
@@ -141,7 +142,8 @@ startStatus();
 startPicker(openEndpoints);
 startModes();
 startUses();
-startControl({ settings: openSettings, models: openPicker, chats: showChats, research: () => void openResearch() });
+startDocuments();
+startControl({ settings: openSettings, models: openPicker, chats: showChats, research: () => void openResearch(), documents: showDocuments, written: documentWritten });
 startCommands({ settings: openSettings, models: openPicker, chats: showChats, seen: () => void openSeen() });
 
 addEventListener("hashchange", openAddress);

@@ -7,10 +7,12 @@ export class ApiError extends Error {
   /**
    * @param {string} message
    * @param {number} status
+   * @param {unknown} [body]  the whole of what the server said
    */
-  constructor(message, status) {
+  constructor(message, status, body = null) {
     super(message);
     this.status = status;
+    this.body = body;
   }
 }
 
@@ -39,7 +41,7 @@ async function request(path, init = {}, patience = PATIENCE_MS) {
   const signal = init.signal ? AbortSignal.any([init.signal, limit.signal]) : limit.signal;
   try {
     const response = await fetch(path, { credentials: "same-origin", ...init, signal });
-    if (!response.ok) throw new ApiError(await problem(response), response.status);
+    if (!response.ok) throw await problem(response);
     return response;
   } catch (error) {
     if (error instanceof ApiError || init.signal?.aborted) throw error;
@@ -52,11 +54,12 @@ async function request(path, init = {}, patience = PATIENCE_MS) {
 
 /**
  * @param {Response} response
- * @returns {Promise<string>}
+ * @returns {Promise<ApiError>}
  */
 async function problem(response) {
   const body = await response.json().catch(() => null); // a proxy's own error page is not JSON
-  return typeof body?.error === "string" && body.error ? body.error : `The server answered with error ${response.status}.`;
+  const told = typeof body?.error === "string" && body.error ? body.error : `The server answered with error ${response.status}.`;
+  return new ApiError(told, response.status, body);
 }
 
 /**

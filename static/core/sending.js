@@ -11,6 +11,7 @@ import { newGiven } from "./given.js";
 import { newMessage } from "./history.js";
 import { isModelMissing, currentRoute } from "./models.js";
 import { currentMode, isPlanMode, moveSwitches, setPlanMode } from "./modes.js";
+import { documentNow } from "./opened.js";
 import { follow } from "./running.js";
 import { refreshSessions } from "./sessions.js";
 import { currentSession, isLive, set, state, tell } from "./state.js";
@@ -198,6 +199,7 @@ export function wishesNow(approvedPlan) {
   return {
     ...(currentSession() && currentMode() === "agent" && { plan_mode: !approvedPlan && isPlanMode() }),
     ...usesNow(),
+    ...documentNow(),
     ...(approvedPlan && { approved_plan: approvedPlan }),
   };
 }

@@ -40,6 +40,7 @@ export const state = {
   choice: null,
   install: { state: "idle" },
   alert: "",
+  document: null,
   away: false,
 };
 

@@ -1,6 +1,6 @@
 /** Tabs of one browser tell each other that something changed; what it is now, each asks the server. */
 
-/** @typedef {{ kind: "run", session: string } | { kind: "sessions" } | { kind: "models" }} News */
+/** @typedef {{ kind: "run", session: string } | { kind: "sessions" } | { kind: "models" } | { kind: "document", id: string }} News */
 
 const channel = "BroadcastChannel" in globalThis ? new BroadcastChannel("odysseus") : null;
 

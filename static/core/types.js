@@ -272,6 +272,7 @@
  * @property {number} elapsed  seconds
  * @property {{ file?: string, added?: number, removed?: number, text: string } | null} diff
  * @property {string} documentTitle
+ * @property {string} documentId
  * @property {string} imageUrl
  * @property {number} version
  *
@@ -363,6 +364,7 @@
  * @property {Route | null} choice  the route picked for a chat that has no session yet
  * @property {Install} install
  * @property {string} alert  an error to show, in words
+ * @property {{ id: string, title: string, given: boolean } | null} document  the one beside the chat, without an id the list of them; `given`: it goes with messages
  * @property {boolean} away  the server does not answer at all
  */
 

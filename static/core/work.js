@@ -51,6 +51,10 @@ export function applyWork(work, given, blocks) {
     case "plan_update":
       work.plan = text(object(frame.data).plan);
       break;
+    case "doc_update":
+    case "doc_suggestions":
+      work.controls.push({ ui_event: "document_written", doc_id: text(frame.doc_id), title: text(frame.title) });
+      break;
     case "ui_control":
       work.controls.push(object(frame.data));
       break;
@@ -127,7 +131,7 @@ function rowOf(work, frame, blocks) {
  * @returns {ToolRow}
  */
 function newRow(frame, block) {
-  const extras = { diff: null, documentTitle: "", imageUrl: "" };
+  const extras = { diff: null, documentTitle: "", documentId: "", imageUrl: "" };
   const [callId, tool, round] = [text(frame.call_id), text(frame.tool), number(frame.round)];
   return { callId, tool, round, block, state: "running", command: "", full: "", message: "", tail: "", output: "", exitCode: null, elapsed: 0, ...extras, version: 0 };
 }
@@ -169,6 +173,7 @@ function close(row, frame) {
   row.elapsed = number(frame.elapsed, row.elapsed);
   row.diff = frame.diff && typeof object(frame.diff).text === "string" ? frame.diff : null;
   row.documentTitle = text(frame.document_title);
+  row.documentId = text(frame.doc_id);
   row.imageUrl = text(frame.image_url);
 }
 

@@ -5,6 +5,7 @@
 
 import { h, setText } from "../core/dom.js";
 import { icon } from "../core/icons.js";
+import { openDocument } from "../core/opened.js";
 import { describe, firstError, plain, result } from "../core/toolwords.js";
 import { duration } from "../core/words.js";
 import { diffBox, outputBox } from "./output.js";
@@ -29,7 +30,8 @@ export function createAct(onToggle) {
   const details = h("details", {}, h("summary", { onclick: onToggle }, sign, what, note), body);
   const tail = h("pre", { class: "tail", hidden: true, dir: "auto" });
   const error = h("p", { class: "act-error", hidden: true, dir: "auto" });
-  const node = h("div", { class: "act" }, details, tail, error);
+  const open = h("button", { type: "button", class: "button small act-open", hidden: true }, "Open");
+  const node = h("div", { class: "act" }, details, open, tail, error);
   /** @type {ToolRow | null} */
   let drawn = null;
   let version = -1;
@@ -42,6 +44,7 @@ export function createAct(onToggle) {
     body.replaceChildren(...bodyOf(drawn));
   };
   details.addEventListener("toggle", fill);
+  open.addEventListener("click", () => drawn && openDocument(drawn.documentId, drawn.documentTitle));
 
   return {
     node,
@@ -53,6 +56,8 @@ export function createAct(onToggle) {
       node.dataset.state = row.state;
       drawWhat(what, row);
       setText(note, noteOf(row));
+      open.hidden = row.state !== "done" || !row.documentId;
+      open.setAttribute("aria-label", `Open ${row.documentTitle}`);
       drawTail(tail, row);
       error.hidden = row.state !== "failed";
       setText(error, error.hidden ? "" : firstError(row).slice(0, ERROR_LENGTH));

@@ -6,7 +6,7 @@ import { state, watch } from "../core/state.js";
 import { restoreTheme, setTheme } from "../core/theme.js";
 import { setUse } from "../core/uses.js";
 
-/** @typedef {{ settings: (section?: string) => void, models: () => void, chats: () => void, research: () => void }} Panels */
+/** @typedef {{ settings: (section?: string) => void, models: () => void, chats: () => void, research: () => void, documents: () => void, written: (id: string, title: string) => void }} Panels */
 
 /** The names that a section of the settings may be called by. @type {Record<string, string>} */
 const SECTIONS = {
@@ -26,7 +26,7 @@ const SECTIONS = {
   about: "about",
 };
 
-/** The names that another panel may be called by. @type {Record<string, "models" | "chats" | "research">} */
+/** The names that another panel may be called by. @type {Record<string, "models" | "chats" | "research" | "documents">} */
 const NAMES = {
   research: "research",
   models: "models",
@@ -35,6 +35,9 @@ const NAMES = {
   sessions: "chats",
   history: "chats",
   search: "chats",
+  documents: "documents",
+  document: "documents",
+  editor: "documents",
 };
 
 /** @param {unknown} selector */
@@ -110,6 +113,8 @@ function apply(control, panels) {
       return setTheme(control.theme_name);
     case "open_panel":
       return openPanel(String(control.panel).trim().toLowerCase(), panels);
+    case "document_written":
+      return panels.written(String(control.doc_id), String(control.title));
     case "highlight":
       return highlight(control);
     case "clear_highlight":

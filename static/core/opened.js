@@ -1,0 +1,50 @@
+/** Which document is open beside the chat, and whether it goes with messages. Knows nothing of its text. */
+
+import { set, state } from "./state.js";
+
+const KEY = "odysseus.document";
+
+/**
+ * Open the panel with a document; without an id it lists them all.
+ *
+ * @param {string} id
+ * @param {string} [title]
+ */
+export function openDocument(id, title = "") {
+  const same = state.document?.id === id ? state.document : null;
+  keep(id);
+  set({ document: { id, title: title || same?.title || "", given: same?.given ?? true } });
+}
+
+export function closeDocument() {
+  keep("");
+  set({ document: null });
+}
+
+/** Have the open document go with messages, or not. @param {boolean} given */
+export function giveDocument(given) {
+  if (state.document) set({ document: { ...state.document, given } });
+}
+
+/** What a message says of it, as the server's fields. @returns {Record<string, string>} */
+export const documentNow = () => (state.document?.id && state.document.given ? { active_doc_id: state.document.id } : {});
+
+/** The document that was open in this tab before a reload. */
+export function lastDocument() {
+  try {
+    return sessionStorage.getItem(KEY) ?? "";
+  } catch (error) {
+    console.warn("The open document is not remembered.", error);
+    return "";
+  }
+}
+
+/** @param {string} id */
+function keep(id) {
+  try {
+    if (id) sessionStorage.setItem(KEY, id);
+    else sessionStorage.removeItem(KEY);
+  } catch (error) {
+    console.warn("The open document cannot be remembered.", error);
+  }
+}
