@@ -8,6 +8,9 @@ import { set, state, watch } from "../core/state.js";
 import { attach, attachments, attachmentsProblem, detach, tryAgain } from "../core/uploads.js";
 import { createWaiting } from "./files.js";
 
+/** A pasted text of more characters is offered as a file. */
+const LONG = 8000;
+
 const button = byId("attach", HTMLButtonElement);
 const chooser = byId("attach-files", HTMLInputElement);
 const list = byId("files", HTMLElement);
@@ -61,10 +64,18 @@ function paste(event) {
   const files = [...(event.clipboardData?.files ?? [])];
   const { target: at } = event;
   const elsewhere = at instanceof Element && at !== field && at.closest("input, textarea, dialog, nav");
+  const text = event.clipboardData?.getData("text/plain") ?? "";
+  if (at === field && text.length > LONG) field.addEventListener("input", () => void offer(text), { once: true }); // once it stands there
   // A cell or a line copied from an office program comes as text and as a picture of it: the text is meant.
   if (!files.length || elsewhere || event.clipboardData?.types.includes("text/plain")) return;
   event.preventDefault();
   attach(files);
+}
+
+/** A long text may rather be a file. @param {string} text */
+async function offer(text) {
+  const { offerFile } = await import("./pasted.js");
+  offerFile(text);
 }
 
 export function startAttach() {

@@ -134,6 +134,49 @@ async def test_files_can_be_dropped_and_pasted_and_need_no_words(seat: Seat) -> 
     assert "dropped words" in json.dumps(seat.upstream.requests[-1].json["messages"])
 
 
+async def _paste_text(tab: Tab, text: str) -> None:
+    """Paste from the clipboard, as a person does."""
+    await tab.seat.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    await tab.js("(text) => navigator.clipboard.writeText(text)", text)
+    await tab.field.press("ControlOrMeta+v")
+
+
+async def test_a_long_paste_may_become_a_file(seat: Seat) -> None:
+    tab = await seat.tab()
+    offer = tab.page.get_by_role("group", name="Pasted text")
+    long = "A line of the log.\n" * 450
+    await tab.field.fill("What is this? ")
+    await _paste_text(tab, "short " * 200)
+    await tab.field.press("ControlOrMeta+z")
+    await _paste_text(tab, long)
+    await expect(offer).to_contain_text("A long text: 8,550 characters.")
+    await expect(tab.field).to_have_value("What is this? " + long)
+    await offer.get_by_role("button", name="Keep it as text").press("Enter")
+    await expect(tab.field).to_be_focused()
+    await expect(tab.field).to_have_value("What is this? " + long)
+    await tab.field.press("ControlOrMeta+z")
+    await expect(tab.field).to_have_value("What is this? ")
+    await _paste_text(tab, long)
+    await expect(offer).to_be_visible()
+    await tab.field.press("ControlOrMeta+z")
+    await expect(offer).to_be_hidden()
+    await _paste_text(tab, long)
+    await offer.get_by_role("button", name="Attach as a file").click()
+    await expect(offer).to_be_hidden()
+    await expect(tab.field).to_have_value("What is this? ")
+    await _read(tab, 1)
+    await expect(_waiting(tab)).to_contain_text("pasted text.txt")
+    await _paste_text(tab, long)
+    await offer.get_by_role("button", name="Attach as a file").click()
+    await _read(tab, 2)
+    await expect(_waiting(tab).last).to_contain_text("pasted text 2.txt")
+    await tab.field.press("Enter")
+    await expect(tab.answers).to_have_count(1)
+    await tab.is_done()
+    await expect(tab.questions).to_have_text("What is this?")
+    assert "A line of the log." in json.dumps(seat.upstream.requests[-1].json["messages"])
+
+
 async def test_a_file_that_is_refused_says_why_and_holds_the_message_back(seat: Seat) -> None:
     tab = await seat.tab()
 
