@@ -48,7 +48,7 @@
  *
  * @typedef {{ url?: unknown, title?: unknown, snippet?: unknown, domain?: unknown }} WebSource
  * @typedef {{ filename?: unknown, snippet?: unknown }} PassageSource
- * @typedef {{ id?: unknown, text?: unknown }} MemorySource
+ * @typedef {{ id?: unknown, text?: unknown, type?: unknown }} MemorySource  `type` is pinned or recalled.
  *
  * @typedef {object} Given  What the model was given beside the conversation.
  * @property {Upload[]} files

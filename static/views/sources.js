@@ -1,48 +1,54 @@
-/** What an answer was given to stand on, folded in one line: web results, passages of the library, memories. */
+/** What an answer was given to stand on, folded in a line: its sources, and the memories it drew on. */
 
 /** @import { Given } from "../core/types.js" */
 
 import { h, setText } from "../core/dom.js";
 
-const SNIPPET = 400;
-
-/** @param {unknown} value */
-const text = (value) => (typeof value === "string" ? value : "");
+/** @typedef {"sourcesOf" | "memoriesOf"} Part */
 
 /**
- * An address that may be opened, or null: only pages of the web.
- *
- * @param {unknown} value
+ * @param {string} name
+ * @param {Part} part
+ * @param {() => void} onToggle
  */
-function webAddress(value) {
-  const url = URL.canParse(text(value)) ? new URL(text(value)) : null;
-  return url && /^https?:$/.test(url.protocol) ? url : null;
-}
+function createFold(name, part, onToggle) {
+  const summary = h("summary", { onclick: onToggle });
+  const list = h("div", { class: "source-entries" });
+  const node = h("details", { class: `reasoning ${name.toLowerCase()}`, hidden: true }, summary, list);
+  let given = /** @type {Given | null} */ (null);
+  let told = "";
 
-/**
- * @param {string} kind
- * @param {HTMLElement | string} title
- * @param {string} about
- * @param {unknown} snippet
- */
-function entry(kind, title, about, snippet) {
-  const words = text(snippet).trim();
-  const shown = words.length > SNIPPET ? `${words.slice(0, SNIPPET)}…` : words;
-  const head = h("span", { class: "source-head" }, h("bdi", {}, title), h("span", { class: "quiet" }, [kind, about].filter(Boolean).join(" · ")));
-  return h("li", {}, head, shown && h("p", { class: "quiet", dir: "auto" }, shown));
-}
-
-/** @param {Given} given */
-function entriesOf({ web, passages, memories }) {
-  const pages = web.map(({ url, title, domain, snippet }) => {
-    const address = webAddress(url);
-    const name = text(title) || address?.hostname || "A page without a name";
-    const link = address ? h("a", { href: address.href, target: "_blank", rel: "noopener noreferrer" }, name) : name;
-    return entry("Web", link, address?.hostname ?? text(domain), snippet); // where the link really goes
+  async function fill() {
+    if (!node.open || !given) return;
+    try {
+      const entries = await import("./given.js");
+      list.replaceChildren(...entries[part](given));
+    } catch (error) {
+      console.warn("The sources cannot be loaded.", error);
+      list.replaceChildren(h("p", {}, "This cannot be loaded. Is the server still running?"));
+    }
+  }
+  node.addEventListener("toggle", () => void fill());
+  node.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !node.open) return;
+    event.preventDefault(); // only this closes; an answer goes on
+    node.open = false;
+    onToggle();
+    summary.focus();
   });
-  const read = passages.map(({ filename, snippet }) => entry("Library", text(filename) || "A file", "", snippet));
-  const known = memories.map((memory) => entry("Memory", text(memory.text), "", ""));
-  return [...pages, ...read, ...known];
+  return {
+    node,
+    /** @param {Given} now @param {unknown[]} entries */
+    draw(now, entries) {
+      node.hidden = !entries.length;
+      const tells = JSON.stringify(entries);
+      if (tells === told) return;
+      told = tells;
+      given = now;
+      setText(summary, `${name} (${entries.length})`);
+      void fill();
+    },
+  };
 }
 
 /**
@@ -50,24 +56,16 @@ function entriesOf({ web, passages, memories }) {
  * @returns {{ node: HTMLElement, draw: (given: Given) => void }}
  */
 export function createSources(onToggle) {
-  const title = h("span");
-  const list = h("ol", { class: "source-list" });
-  const details = h("details", { class: "reasoning sources" }, h("summary", { onclick: onToggle }, title), list);
-  const node = h("div", { hidden: true });
-  let drawn = "";
+  const sources = createFold("Sources", "sourcesOf", onToggle);
+  const memories = createFold("Memories", "memoriesOf", onToggle);
+  const node = h("div", { class: "given", hidden: true }, sources.node, memories.node);
   return {
     node,
     draw(given) {
-      const { web, passages, memories } = given;
-      const number = web.length + passages.length + memories.length;
-      node.hidden = !number;
-      if (!number && !drawn) return;
-      const now = JSON.stringify([web, passages, memories]);
-      if (now === drawn) return;
-      drawn = now;
-      setText(title, `Sources (${number})`);
-      if (!details.parentElement) node.append(details);
-      list.replaceChildren(...entriesOf(given));
+      const used = [...given.web, ...given.passages];
+      node.hidden = !used.length && !given.memories.length;
+      sources.draw(given, used);
+      memories.draw(given, given.memories);
     },
   };
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import re
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -246,6 +247,10 @@ def _sources(tab: Tab) -> Locator:
     return tab.answers.last.locator("details.sources")
 
 
+def _known(tab: Tab) -> Locator:
+    return tab.answers.last.locator("details.memories")
+
+
 async def _know(tab: Tab, folder: Path) -> None:
     """Keep a memory, and a file in the library."""
     note = folder / "quay.md"
@@ -268,12 +273,12 @@ async def test_the_sources_of_an_answer_are_told_live_and_after_a_reload(
     await _know(tab, tmp_path)
     await tab.ask("From which quay do the ferries to Ithaca leave?")
     searches = len(site.requests)
-    await expect(_sources(tab).locator("summary")).to_have_text("Sources (2)")
+    await expect(_sources(tab).locator("summary")).to_have_text("Sources (1)")
     await tab.page.get_by_role("button", name="Search the web").click()
     await tab.ask("From which quay do the ferries to Ithaca leave, and when?")
     assert len(site.requests) > searches
     for _ in range(2):
-        await expect(_sources(tab).locator("summary")).to_have_text("Sources (3)")
+        await expect(_sources(tab).locator("summary")).to_have_text("Sources (2)")
         await expect(_sources(tab).locator("li").first).to_be_hidden()
         await _sources(tab).locator("summary").press("Enter")
         entries = _sources(tab).locator("li")
@@ -284,12 +289,47 @@ async def test_the_sources_of_an_answer_are_told_live_and_after_a_reload(
         await expect(entries.nth(0)).to_contain_text("They leave at nine.")
         await expect(entries.nth(1)).to_contain_text("quay.md")
         await expect(entries.nth(1)).to_contain_text("northern quay")
-        await expect(entries.nth(2)).to_contain_text("I live in Ithaca")
         said = await entries.all_inner_texts()
         await tab.page.reload()
     await expect(tab.page.get_by_role("button", name="Search the web")).to_have_attribute("aria-pressed", "true")
     await _sources(tab).locator("summary").click()
     await expect(_sources(tab).locator("li")).to_have_text(said, use_inner_text=True)
+
+
+async def test_the_memories_of_an_answer_are_told_and_lead_to_where_they_are_edited(seat: Seat) -> None:
+    tab = await seat.tab()
+    for text, pinned in (("I sail at dawn", True), ("My boat is named Argo", False)):
+        kept = await seat.context.request.post(seat.url + "api/memories", data={"text": text, "pinned": pinned})
+        assert kept.ok
+    await tab.ask("What is my boat named?")
+    for _ in range(2):
+        await expect(_known(tab).locator("summary")).to_have_text(re.compile(r"Memories \(\d\)"))
+        await _known(tab).locator("summary").press("Enter")
+        rows = _known(tab).locator("li")
+        await expect(rows.filter(has_text="I sail at dawn")).to_contain_text("Pinned")
+        await expect(rows.filter(has_text="My boat is named Argo")).to_contain_text("Recalled")
+        said = await rows.all_inner_texts()
+        await tab.page.reload()
+    await _known(tab).locator("summary").click()
+    await expect(_known(tab).locator("li")).to_have_text(said, use_inner_text=True)
+    await _known(tab).get_by_role("link", name="Edit").click()
+    await expect(tab.page.get_by_role("dialog", name="Settings")).to_contain_text("I sail at dawn")
+    await tab.page.keyboard.press("Escape")
+    await expect(tab.answers).to_have_count(1)
+
+
+async def test_sources_are_walked_through_with_the_keyboard(seat: Seat) -> None:
+    tab = await seat.tab()
+    rows = [{"url": f"http://127.0.0.1/{name}", "title": name, "snippet": "It is so."} for name in ("one", "two")]
+    await _play(tab, {"type": "web_sources", "data": rows}, {"type": "block", "index": 0, "open": False, "html": "x"})
+    await _sources(tab).locator("summary").press("Enter")
+    for name in ("one", "two"):
+        await expect(_sources(tab).get_by_role("link", name=name)).to_be_visible()
+        await tab.page.keyboard.press("Tab")
+        await expect(_sources(tab).get_by_role("link", name=name)).to_be_focused()
+    await tab.page.keyboard.press("Escape")
+    await expect(_sources(tab).get_by_role("link", name="one")).to_be_hidden()
+    await expect(_sources(tab).locator("summary")).to_be_focused()
 
 
 async def test_a_source_that_is_no_web_page_cannot_be_opened(seat: Seat) -> None:
@@ -351,6 +391,9 @@ async def test_files_sources_and_the_dialog_fit_their_window(
         await _sources(tab).locator("summary").click()
         await fits(tab)
         if phone:
+            link = await _sources(tab).get_by_role("link").bounding_box()
+            assert link
+            assert link["height"] >= 44
             await tab.page.get_by_role("button", name="Agent").tap()
             await fits(tab)
             assert await tab.js(SMALL) == []
