@@ -144,7 +144,7 @@ startModes();
 startUses();
 startDocuments();
 startControl({ settings: openSettings, models: openPicker, chats: showChats, research: () => void openResearch(), documents: showDocuments, written: documentWritten });
-startCommands({ settings: openSettings, models: openPicker, chats: showChats, seen: () => void openSeen() });
+startCommands({ research: () => void openResearch(), settings: openSettings, models: openPicker, chats: showChats, seen: () => void openSeen() });
 
 addEventListener("hashchange", openAddress);
 document.addEventListener("visibilitychange", onVisibility);

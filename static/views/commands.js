@@ -22,6 +22,7 @@ import { isLast } from "../core/turns.js";
  * @property {() => void} models
  * @property {() => void} chats
  * @property {() => void} seen
+ * @property {() => void} research
  */
 
 const openPalette = async () => (await import("./palette.js")).showPalette();
@@ -88,6 +89,7 @@ const ofAnswer = (ways) => [
   { id: "agent", title: "Switch to agent mode", group: "Answers", when: () => currentMode() === "chat", run: () => void setMode("agent") },
   { id: "chat", title: "Switch to chat mode", group: "Answers", when: () => currentMode() === "agent", run: () => void setMode("chat") },
   { id: "seen", title: "Show what the model sees", group: "Answers", words: "context tokens window", when: hasChat, run: ways.seen },
+  { id: "research", title: "Research", group: "Answers", words: "web sources report find out", run: ways.research },
 ];
 
 async function again() {
