@@ -70,7 +70,7 @@ def _check(data: Path, target: Path) -> None:
 def _write(data: Path, file: BinaryIO, beside: Path) -> tuple[int, int]:
     """Database first: what is kept later is not named in it, and does no harm. Gives files and those left out."""
     count = left_out = 0
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, strict_timestamps=False) as archive:
         with tempfile.TemporaryDirectory(prefix="odysseus-backup-", dir=beside) as folder:
             copy = Path(folder) / DATABASE
             layout = copy_database(data / DATABASE, copy)

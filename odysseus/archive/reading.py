@@ -130,10 +130,10 @@ def _metadata(message: ImportedMessage, uploads: Mapping[str, str]) -> dict[str,
 
 
 def _time(text: str, number: int, now: float) -> float:
-    """Seconds since the epoch, never in the future. Raises BadRequest."""
+    """Seconds since the epoch, never before it nor in the future. Raises BadRequest."""
     try:
         told = datetime.fromisoformat(text)
-        return min((told if told.tzinfo else told.replace(tzinfo=UTC)).timestamp(), now)
+        return max(0.0, min((told if told.tzinfo else told.replace(tzinfo=UTC)).timestamp(), now))
     except (ValueError, OverflowError) as error:
         raise BadRequest(f"Field 'messages[{number}].created_at': it is no time like 2026-01-31T09:05:00Z.") from error
 

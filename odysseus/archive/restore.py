@@ -13,6 +13,7 @@ import stat
 import tempfile
 import time
 import zipfile
+import zlib
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
@@ -25,6 +26,8 @@ MOST_TIMES = 100
 """How many times larger than the file its content may be, beside `SPARE`."""
 SPARE = 100_000_000
 CHUNK = 1 << 20
+_UNREADABLE = (zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, EOFError, ValueError, RuntimeError)
+"""What `zipfile` raises over bytes that are none of its own, and over ways to pack that it does not know."""
 _BROKEN = "The file is no whole backup of Odysseus. Use another one."
 
 
@@ -82,7 +85,7 @@ def _unpack(source: Path, staged: Path, free: int) -> None:
             _check_members(members, source.stat().st_size, free)
             for member in members:
                 _extract(archive, member, staged / member.filename)
-    except (zipfile.BadZipFile, zipfile.LargeZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+    except _UNREADABLE as error:
         raise BadRequest(_BROKEN) from error
 
 
@@ -90,7 +93,7 @@ def _check_manifest(archive: zipfile.ZipFile) -> None:
     try:
         member = archive.getinfo(MANIFEST)
         told = json.loads(archive.read(member)) if member.file_size < 65_536 else {}
-    except (KeyError, ValueError, RecursionError) as error:
+    except (KeyError, ValueError) as error:
         raise BadRequest(_BROKEN) from error
     if not isinstance(told, dict) or told.get("format") != FORMAT or not isinstance(told.get("version"), int):
         raise BadRequest(_BROKEN)

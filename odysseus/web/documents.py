@@ -34,7 +34,7 @@ Language = Annotated[
     ),
 ]
 Content = Annotated[str, Meta(description=f"The whole text, at most {CONTENT_LIMIT:,} characters")]
-Number = Annotated[int, Meta(ge=1, description="A version")]
+Number = Annotated[int, Meta(ge=1, le=2**53, description="A version")]
 
 
 class NewDocument(Struct, frozen=True, kw_only=True):

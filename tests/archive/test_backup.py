@@ -216,6 +216,13 @@ def changed(database: bytes, folder: Path, sql: str) -> bytes:
     return path.read_bytes()
 
 
+def with_broken_packing(database: bytes) -> bytes:
+    whole = packed((DATABASE, database), deflate=True)
+    with zipfile.ZipFile(io.BytesIO(whole)) as archive:
+        start = archive.getinfo(DATABASE).header_offset + 30 + len(DATABASE)
+    return whole[:start] + b"\xff" * 20 + whole[start + 20 :]
+
+
 WRONG: dict[str, Callable[[bytes, Path], bytes]] = {
     "no zip": lambda database, folder: b"hello",
     "half": lambda database, folder: packed((DATABASE, database))[:-300],
@@ -237,6 +244,7 @@ WRONG: dict[str, Callable[[bytes, Path], bytes]] = {
         (DATABASE, database[:5000] + b"\xff" * (len(database) - 5000))
     ),
     "no database file": lambda database, folder: packed((DATABASE, b"x" * 5000)),
+    "a broken packing": lambda database, folder: with_broken_packing(database),
     "a newer layout": lambda database, folder: packed(
         (DATABASE, changed(database, folder, "PRAGMA user_version = 9999"))
     ),
@@ -257,6 +265,12 @@ def test_a_backup_that_cannot_be_trusted_changes_nothing(data: Path, kind: str) 
         restore(data, file)
     assert state(data) == OLD
     assert sorted(path.name for path in data.parent.rglob("*")) == before
+
+
+def test_a_file_that_is_older_than_zip_comes_along(data: Path) -> None:
+    os.utime(data / "uploads" / "ab" / "file", (0, 0))
+    made = make_backup(data, data.parent / "old.zip")
+    assert (made.files, made.left_out) == (1, 0)
 
 
 def test_a_backup_is_put_nowhere_where_it_could_harm(data: Path) -> None:

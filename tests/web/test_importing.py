@@ -183,6 +183,15 @@ async def test_a_form_without_a_file_is_refused(server: Server) -> None:
     assert "no file" in (await server.call("POST", "/api/sessions/import", 400, data=form))["error"]
 
 
+@pytest.mark.parametrize("time", ["0001-01-01T00:00:00Z", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"])
+async def test_a_time_that_was_never_can_be_drawn(server: Server, time: str) -> None:
+    body = chat(messages=[chat()["messages"][0] | {"created_at": time}])
+    there = await taken_in(server, json.dumps(body).encode())
+    assert len(await server.history(there["id"])) == 1
+    for kind in ("json", "html", "md"):
+        await exported(server, there["id"], kind)
+
+
 async def test_odd_text_is_stored_as_text(server: Server) -> None:
     odd = chat(session={"name": "a\x00\u202eb" + "x" * 400})
     odd["messages"][0] |= {"content": "a\x00b", "created_at": "2999-01-01T00:00:00+02:00"}
