@@ -59,7 +59,7 @@ from odysseus.tools.shelf import Shelf, Stores
 from odysseus.web.assets import Assets
 from odysseus.web.cors import add_cors, cors_of
 from odysseus.web.guard import Guard, add_headers, host_name
-from odysseus.web.problems import problems
+from odysseus.web.problems import note_begun, problems
 from odysseus.web.routes import routes
 from odysseus.web.services import SERVICES, Services
 
@@ -90,6 +90,7 @@ def make_app(config: Config, place: Place, clock: Clock | None = None) -> web.Ap
     app = web.Application(
         client_max_size=config.server.max_body_bytes, middlewares=[problems, guard.__call__], logger=log
     )
+    app.on_response_prepare.append(note_begun)
     app.on_response_prepare.append(add_headers)
     app.on_response_prepare.append(add_cors)
     app.add_routes(routes())

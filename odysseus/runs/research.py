@@ -172,7 +172,8 @@ class ResearchDesk:
             return report_of(value)
         if row.status == "running":
             raise Conflict("The research still goes on. Its report comes when it is done.")
-        raise Conflict("The research ended without a report: it " + ("failed." if row.message else "was cancelled."))
+        how = f"it failed. {row.message}" if row.message else "it was cancelled."
+        raise Conflict(f"The research ended without a report: {how} Start a new one.")
 
     def quit(self) -> None:
         """The server stops: no new jobs, and what goes is left for the next start."""

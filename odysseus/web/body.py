@@ -98,7 +98,7 @@ def _plain(text: str) -> str:
     if limit := re.search(r"`str` of length <= (\d+)", text):
         return f"it may have at most {int(limit[1]):,} characters"
     if limit := re.search(r"of length >= (\d+)", text):
-        return "it may not be empty"
+        return "it may not be empty" if limit[1] == "1" else f"it needs {limit[1]} or more"
     if value := re.search(r"[Ii]nvalid enum value (.+)", text):
         return f"there is no {value[1]}"
     return text

@@ -9,6 +9,7 @@ from typing import Any
 
 from odysseus.errors import Conflict, OdysseusError
 from odysseus.store.documents import Document, DocumentStore, Suggestion
+from odysseus.tools.documents import CONTENT_LIMIT
 from odysseus.tools.merging import Merge, merge
 
 
@@ -54,7 +55,7 @@ class _Moved(Exception):
 
 
 async def save(documents: DocumentStore, document_id: str, edit: Edit) -> Saved:
-    """Store the edit as a version of the user's. Raises NotFound, Clash."""
+    """Store the edit as a version of the user's. Raises NotFound, Clash; an error with status 413 over the limit."""
     base = edit.base
     if base is None:
         base = (await documents.get(None, document_id, edit.version)).content
@@ -63,6 +64,7 @@ async def save(documents: DocumentStore, document_id: str, edit: Edit) -> Saved:
         made = await asyncio.to_thread(merge, base, edit.content, newest.content)
         if not made.clean:
             raise Clash(edit, base, newest, made.text)
+        check_length(made.text, CONTENT_LIMIT)
         try:
             stored = await documents.revise(None, document_id, "user", _unless_moved(newest.version, made))
         except _Moved:
@@ -80,12 +82,12 @@ def _unless_moved(version: int, made: Merge) -> Callable[[Document], str]:
 
 
 def applied(document: Document, suggestion: Suggestion) -> str:
-    """The text with the suggestion in it. Raises Conflict where it no longer fits."""
+    """The text with the suggestion in it. Raises Conflict where it no longer fits, and as `check_length`."""
     times = document.content.count(suggestion.find)
     if times != 1 or document.content.find(suggestion.find) != document.content.rfind(suggestion.find):
         why = "is not in the document any more" if times == 0 else "is in the document more than once by now"
         raise Conflict(f"This suggestion does not fit: its text {why}. It stays open; change the text, or reject it.")
-    return document.content.replace(suggestion.find, suggestion.replacement, 1)
+    return check_length(document.content.replace(suggestion.find, suggestion.replacement, 1), CONTENT_LIMIT)
 
 
 def check_length(text: str, limit: int) -> str:

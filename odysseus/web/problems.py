@@ -12,6 +12,7 @@ from odysseus.web.answers import Handler, json_answer
 
 log = logging.getLogger(__name__)
 
+_BEGUN = web.RequestKey("answer_begun", bool)
 _WORDS = {404: "There is nothing at this address.", 405: "This address does not take this method."}
 
 
@@ -21,6 +22,7 @@ async def problems(request: web.Request, handler: Handler) -> web.StreamResponse
     try:
         return await handler(request)
     except OdysseusError as error:
+        _check_unsent(request, error)
         if error.status >= 500:
             log.warning("%s %s: %s", request.method, request.path, error.message)
         return _problem(request, error.message, error.status, error)
@@ -33,9 +35,24 @@ async def problems(request: web.Request, handler: Handler) -> web.StreamResponse
         return answer
     except ConnectionError:
         raise  # the client is gone: nobody is left to answer
-    except Exception:
+    except Exception as error:
         log.exception("%s %s met an unexpected error", request.method, request.path)
+        _check_unsent(request, error)
         return _problem(request, "The server met an error of its own. The log has the details.", 500)
+
+
+async def note_begun(request: web.Request, _: web.StreamResponse) -> None:
+    """For the signal on_response_prepare: from now on there is no other answer than this one."""
+    request[_BEGUN] = True
+
+
+def _check_unsent(request: web.Request, error: Exception) -> None:
+    """Cut an answer that has begun, so that the client neither waits for the rest nor takes a part for all."""
+    if _BEGUN in request:
+        log.warning("%s %s: the answer was cut off: %s", request.method, request.path, type(error).__name__)
+        if request.transport is not None:
+            request.transport.abort()
+        raise ConnectionResetError("the answer was cut off") from error
 
 
 def _problem(request: web.Request, message: str, status: int, error: OdysseusError | None = None) -> web.Response:

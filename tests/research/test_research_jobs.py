@@ -119,7 +119,8 @@ async def test_a_job_is_cancelled_in_the_middle(place: Server, researcher: Resea
     assert await place.post(f"/api/research/cancel/{job['id']}") == {"cancelled": False}
     await researcher.disconnected(1)
     assert (await followed(place, job["id"]))[-1] == {"status": "cancelled", "final": True}
-    await place.get(f"/api/research/report/{job['id']}", 409)
+    refused = await place.get(f"/api/research/report/{job['id']}", 409)
+    assert "Start a new one" in refused["error"]
 
 
 async def test_a_model_that_refuses_fails_the_job_in_words(place: Server, researcher: Researcher) -> None:

@@ -220,6 +220,11 @@ async def test_panes_are_chats_that_are_kept(server: Server, fields: dict[str, A
     assert next(iter(fields)) in (await server.post("/api/chat_stream", body, 400))["error"]
 
 
+async def test_one_model_alone_is_refused_in_words(server: Server) -> None:
+    refused = await server.post(PATH, {"panes": [{"model": "a"}]}, 400)
+    assert refused["error"] == "Field 'panes': it needs 2 or more."
+
+
 async def test_a_pane_asks_its_own_model_whatever_is_selected(server: Server, upstream: Upstream) -> None:
     made = await compared(server)
     await (await server.send(made["panes"][0]["session"], compare_mode=True, selected_model="other")).rest()

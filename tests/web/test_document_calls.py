@@ -106,6 +106,8 @@ async def test_many_writers_at_once_lose_nothing(server: Server) -> None:
     [
         ({"content": "x"}, 400, "version"),
         ({"content": "x", "version": 0}, 400, "version"),
+        ({"content": "x", "version": 2**63}, 400, "version"),
+        ({"content": "x", "version": "9" * 40}, 400, "version"),
         ({"content": "x", "version": 5}, 404, "no version 5"),
         ({"language": "no language"}, 400, "language"),
         ({"title": "t" * 201}, 400, "title"),
@@ -143,6 +145,19 @@ async def test_suggestions_are_taken_or_left_one_by_one(server: Server, upstream
     await server.post(f"{path}/{first['id']}", {"decision": "accept"}, 409)
     await server.post(f"{path}/none", {"decision": "accept"}, 404)
     await server.post(f"{path}/{first['id']}", {"decision": "maybe"}, 400)
+
+
+async def test_nothing_makes_a_document_longer_than_it_may_be(server: Server, upstream: Upstream) -> None:
+    document, (one,) = await suggested(server, upstream, ("two", "2" * 300_000))
+    now = await save(server, document, f"{'1' * 200_000}\ntwo\n")
+    path = f"{PATH}/{document['id']}"
+    refused = await server.post(f"{path}/suggestions/{one['id']}", {"decision": "accept"}, 413)
+    assert "400,000" in refused["error"]
+    assert [each["state"] for each in await server.get(f"{path}/suggestions")] == ["open"]
+    await save(server, now, now["content"] + "\n3\n" * 60_000)
+    refused = await save(server, now, "0\n" * 100_000 + now["content"], 413)
+    assert "400,000" in refused["error"]
+    assert (await server.get(path))["version"] == 3
 
 
 async def test_a_suggestion_that_no_longer_fits_stays_open(server: Server, upstream: Upstream) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import io
 import json
 from html.parser import HTMLParser
+from typing import Any
 
+import aiohttp
 import pytest
 from exporting import EVIL, exported, full_chat, png, send_file
 from PIL import Image as Picture
@@ -120,3 +123,16 @@ async def test_an_empty_chat_can_be_exported_in_all_kinds(server: Server) -> Non
     assert b"<title>Chat</title>" in await exported(server, session, "html")
     async with server.http.head(f"{server.url}/api/session/{session}/export") as response:
         assert response.status == 200
+
+
+async def test_an_export_that_fails_in_the_middle_is_cut_off(server: Server, upstream: Upstream) -> None:
+    session = await server.session()
+    await (await server.send(session)).rest()
+
+    async def spoil(db: Any) -> None:
+        await db.execute("UPDATE messages SET created_at = -1e15")
+
+    await server.services.db.write(spoil)
+    with pytest.raises(aiohttp.ClientPayloadError):
+        async with asyncio.timeout(5):
+            await exported(server, session, "json")
