@@ -113,7 +113,7 @@ const ofPage = (ways) => [
   { id: "light", title: "Light colours", group: "The page", words: "theme", run: () => setTheme("light") },
   { id: "dark", title: "Dark colours", group: "The page", words: "theme", run: () => setTheme("dark") },
   { id: "system", title: "Colours as the system", group: "The page", words: "theme", run: () => setTheme("system") },
-  ...["endpoints", "tools", "agents", "memories", "library", "appearance", "about"].map((section) => ({
+  ...["endpoints", "tools", "agents", "memories", "library", "appearance", "notifications", "about"].map((section) => ({
     id: `settings-${section}`,
     title: `Settings: ${section}`,
     group: "The page",

@@ -23,6 +23,7 @@ const SECTIONS = {
   files: "library",
   appearance: "appearance",
   theme: "appearance",
+  notifications: "notifications",
   about: "about",
 };
 

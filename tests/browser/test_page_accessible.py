@@ -133,6 +133,7 @@ VIEWS: Mapping[str, Callable[[Tab, Upstream], Awaitable[None]]] = {
     "settings: memories": section("memories"),
     "settings: library": section("library"),
     "settings: appearance": section("appearance"),
+    "settings: notifications": section("notifications"),
     "settings: about": section("about"),
     "calls": at("docs", "details"),
 }

@@ -14,7 +14,7 @@ from browser.test_page_looks import CONTRAST, SMALL
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
-SECTIONS = ("endpoints", "tools", "agents", "memories", "library", "appearance", "about")
+SECTIONS = ("endpoints", "tools", "agents", "memories", "library", "appearance", "notifications", "about")
 FITS = """[...document.querySelectorAll("#settings, .settings-body > section")]
     .every((node) => node.scrollWidth <= node.clientWidth + 2)"""
 
@@ -198,6 +198,27 @@ async def test_the_look_is_chosen_and_kept(seat: Seat) -> None:
     await expect(dialog(tab).get_by_label("Larger")).to_be_checked()
     await dialog(tab).get_by_label("As the system").check()
     assert await tab.js("document.documentElement.dataset.theme") is None
+
+
+async def test_notifications_are_chosen_here_and_known_to_the_palette(seat: Seat) -> None:
+    tab = await seat.tab("#settings/notifications")
+    wish = dialog(tab).get_by_role("switch", name="Notify me when a hidden answer is finished")
+    await wish.click()
+    await expect(dialog(tab).locator(".said")).to_contain_text("The browser does not allow notifications here.")
+    await expect(wish).not_to_be_checked()
+    await seat.context.grant_permissions(["notifications"])
+    await wish.click()
+    await expect(wish).to_be_checked()
+    await tab.page.reload()
+    await expect(wish).to_be_checked()
+    await tab.page.keyboard.press("Escape")
+    await tab.page.keyboard.press("Control+k")
+    await tab.page.locator("#palette input").fill("no more notif")
+    await tab.page.keyboard.press("Enter")
+    await expect(tab.status).to_have_text("Notifications are off.")
+    await tab.js("location.hash = '#settings/notifications'")
+    await expect(wish).to_be_visible()
+    await expect(wish).not_to_be_checked()
 
 
 async def test_the_agent_opens_a_section(seat: Seat) -> None:

@@ -19,6 +19,7 @@ const SECTIONS = {
   memories: { title: "Memories", load: () => import("./memories.js") },
   library: { title: "Library", load: () => import("./library.js") },
   appearance: { title: "Appearance", load: () => import("./appearance.js") },
+  notifications: { title: "Notifications", load: () => import("./notifications.js") },
   about: { title: "About", load: () => import("./about.js") },
 };
 
