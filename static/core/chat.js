@@ -4,10 +4,11 @@
 
 import { newLive } from "./answer.js";
 import * as api from "./api.js";
-import { fromStored, isAnswered, mergePage } from "./history.js";
+import { fromStored, isAnswered, mergePage, newMessage } from "./history.js";
 import { follow, leaveRun, resumeRun } from "./running.js";
 import { refreshSessions } from "./sessions.js";
 import { isLive, newChat, set, state, tell } from "./state.js";
+import { isUsed } from "./uses.js";
 
 const PAGE = 50;
 
@@ -62,7 +63,8 @@ export async function load(chat) {
   if (!session) return;
   try {
     let page = await api.history(session, PAGE);
-    const status = isAnswered(page) ? null : await api.streamStatus(session);
+    const secret = isUsed("incognito"); // its questions are in no history
+    const status = isAnswered(page) && !secret ? null : await api.streamStatus(session);
     const same = status?.status === "streaming" && status.run_id === page.history.at(-1)?.metadata?.run_id;
     if (status && !same) page = await api.history(session, PAGE); // something ended or began between the two calls
     // What is being sent would stand twice: here, and in its own place once it is accepted.
@@ -71,12 +73,25 @@ export async function load(chat) {
     mergePage(chat, page);
     chat.phase = "ready";
     const stored = chat.messages.some((message) => message.role === "assistant" && message.metadata?.run_id === status?.run_id);
-    if (status?.status === "streaming" && !stored) follow(chat, newLive(session, status.run_id, "branch"), null, load);
+    const going = status?.status === "streaming" && !stored ? status : null;
+    if (going && secret && isAnswered(page)) showAsked(chat, going);
+    if (going) follow(chat, newLive(session, going.run_id, "branch"), null, load);
     tell("chat");
     if (chat.target) await reach(chat, chat.target);
   } catch (error) {
     refuse(chat, error);
   }
+}
+
+/**
+ * Show the question of an incognito run once more: only the run knows it.
+ *
+ * @param {Chat} chat
+ * @param {import("./types.js").StreamStatus} run
+ */
+function showAsked(chat, { run_id: id, query }) {
+  const last = chat.messages.at(-1);
+  if (query && !(last?.secret && last.content === query)) chat.messages.push(newMessage({ key: `asked-${id}`, role: "user", content: query, secret: true }));
 }
 
 /**

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
 import pytest
 from playwright.async_api import Browser, Locator, expect
-from upstream import Upstream, calls, text_chunk
+from upstream import DONE, Pause, Upstream, calls, finish, text_chunk, usage
 
 from browser.bench import Program, Seat, Tab, seated
 from browser.test_page_looks import SMALL, fits
@@ -125,6 +126,28 @@ async def test_incognito_is_said_and_nothing_of_it_is_stored(seat: Seat) -> None
     await expect(tab.questions).to_have_text(["A secret word.", "Another one.", "A plain one."])
     await tab.page.reload()
     await expect(tab.questions).to_have_text(["A plain one."])
+
+
+async def test_a_reload_in_an_incognito_answer_shows_its_question_too(seat: Seat) -> None:
+    tab = await seat.tab()
+    await tab.ask("A plain one.")
+    await opened(tab)
+    await switch(tab, "Incognito").check()
+    await tab.page.keyboard.press("Escape")
+    gate = asyncio.Event()
+    seat.upstream.reply(text_chunk("It stays"), Pause(gate), text_chunk(" secret."), finish(), usage(), DONE)
+    await tab.send("A secret word.")
+    await expect(tab.text.last).to_have_text("It stays")
+    await tab.page.reload()
+    for _ in range(2):
+        await expect(tab.questions).to_have_text(["A plain one.", "A secret word."])
+        await expect(tab.text.last).to_have_text("It stays")
+        await tab.set_hidden(True)
+        await tab.set_hidden(False)
+    gate.set()
+    await tab.is_done()
+    await expect(tab.text.last).to_have_text("It stays secret.")
+    await expect(tab.questions).to_have_text(["A plain one.", "A secret word."])
 
 
 async def test_the_agent_turns_switches(seat: Seat) -> None:
