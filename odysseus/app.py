@@ -12,15 +12,17 @@ from aiohttp import web
 from odysseus.agent import loop
 from odysseus.agent.pictures import picture_maker
 from odysseus.clock import Clock, SystemClock
-from odysseus.config import Config, EndpointConfig
+from odysseus.config import Config, EndpointConfig, ImagesConfig
 from odysseus.context.files import FileReader
 from odysseus.context.keeper import Keeper
 from odysseus.context.thumbnails import Thumbnails
 from odysseus.context.web import Fetch, Hit, Page, Search
 from odysseus.dialects import research as research_dialect
 from odysseus.errors import ConfigError
+from odysseus.events import ImageMade
 from odysseus.models.installer import Installer
 from odysseus.providers.base import Provider
+from odysseus.providers.fallback import Candidate
 from odysseus.providers.router import Router
 from odysseus.research.values import Budget as ResearchBudget
 from odysseus.retrieval.library import Library, LibrarySettings
@@ -28,6 +30,7 @@ from odysseus.runs.afterwards import Afterwards
 from odysseus.runs.agent_work import AgentDesk, AgentSettings
 from odysseus.runs.approvals import ApprovalBook
 from odysseus.runs.briefing import Briefing
+from odysseus.runs.picture_turn import Draw
 from odysseus.runs.places import Places
 from odysseus.runs.policies import Policies
 from odysseus.runs.recovery import recover
@@ -136,8 +139,8 @@ async def _services(config: Config, place: Place, clock: Clock, db: Database) ->
     keeper = Keeper(messages, SummaryStore(db, clock), turns_of)
     briefing = Briefing(make_sources(config, stores, files, library), keeper)
     afterwards = Afterwards(stores.memories, on=config.memory.propose_after_turn)
-    policies = Policies(shelf.tools, config.tools, PolicyStore(db))
-    await policies.load()
+    policies = await make_policies(config, shelf, db)
+    draw = make_draw(stores, router)
     research = make_research(config, db, router, clock)
     desk = AgentDesk(policies, briefing, book, Places(place.data.resolve()), agent_settings(config))
     return Services(
@@ -164,7 +167,7 @@ async def _services(config: Config, place: Place, clock: Clock, db: Database) ->
         policies=policies,
         mcp=mcp,
         research=research,
-        runs=RunRegistry(runs, desk, afterwards, clock, run_settings(config), research=research),
+        runs=RunRegistry(runs, desk, afterwards, clock, run_settings(config), research=research, draw=draw),
         router=router,
         installer=Installer(place.data / MODELS),
         assets=Assets(STATIC.resolve()),
@@ -178,6 +181,13 @@ async def _recover(runs: RunStore, clock: Clock) -> None:
         log.info("marked %d runs of the last process as interrupted", recovered)
 
 
+async def make_policies(config: Config, shelf: Shelf, db: Database) -> Policies:
+    """What may be done with each tool: by the settings, and by what the user has chosen since."""
+    policies = Policies(shelf.tools, config.tools, PolicyStore(db))
+    await policies.load()
+    return policies
+
+
 def make_stores(db: Database, place: Place, clock: Clock) -> Stores:
     """Where tools keep things."""
     return Stores(
@@ -186,6 +196,19 @@ def make_stores(db: Database, place: Place, clock: Clock) -> Stores:
         MemoryStore(db, clock),
         UploadStore(db, place.data / UPLOADS, clock),
     )
+
+
+def make_draw(stores: Stores, router: Router) -> Draw:
+    """Who makes the pictures of chats with a model for them, and keeps them."""
+
+    async def draw(candidate: Candidate, prompt: str) -> ImageMade:
+        from odysseus.tools.images import keep_picture
+
+        make = picture_maker(ImagesConfig(endpoint=candidate.endpoint_id, model=candidate.model), router.configs)
+        assert make
+        return await keep_picture(await make(prompt, ""), prompt, "", stores.uploads)
+
+    return draw
 
 
 async def make_router(config: Config, place: Place, endpoints: EndpointStore, clock: Clock) -> Router:

@@ -154,7 +154,7 @@ class EndpointConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """[[endpoints]]: one place that answers.
 
     `api_key_env` names the variable that holds the key. `profile` names the vendor's ways where the address does not
-    tell. `fallback` lists who is tried next, as `endpoint` or `endpoint/model`.
+    tell. `fallback` lists who is tried next, as `endpoint` or `endpoint/model`; `image_models` who makes pictures.
     """
 
     id: EndpointId
@@ -164,6 +164,7 @@ class EndpointConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     api_key_env: str = ""
     api_key: str = ""
     models: tuple[str, ...] = ()
+    image_models: tuple[str, ...] = ()
     profile: str = ""
     context_length: Annotated[int, Meta(ge=0)] = 0
     fallback: tuple[str, ...] = ()

@@ -7,12 +7,10 @@ from collections.abc import Callable, Sequence
 from odysseus.config import EndpointConfig, ImagesConfig
 from odysseus.errors import ProviderError
 from odysseus.providers.http import HttpEndpoint
+from odysseus.providers.image_models import ABLE
 from odysseus.providers.images import generate_images
 from odysseus.providers.profiles import profile_of
 from odysseus.tools.images import MadeImage, MakeImage
-
-ABLE = frozenset({"openai", "openai-responses"})
-"""The kinds of endpoints whose wire has pictures."""
 
 
 def picture_maker(images: ImagesConfig, endpoints: Callable[[], Sequence[EndpointConfig]]) -> MakeImage | None:

@@ -106,13 +106,17 @@ Chunk = TextDelta | ReasoningDelta | ToolCallFragment | ToolCall | ProviderState
 
 @dataclass(frozen=True, slots=True)
 class ModelListing:
-    """A model that an endpoint offers. None means not known. `price` is dollars per million tokens, in and out."""
+    """A model that an endpoint offers. None means not known. `price` is dollars per million tokens, in and out.
+
+    `images` says that it makes pictures, and no words.
+    """
 
     id: str
     context_length: int | None = None
     tools: bool | None = None
     vision: bool | None = None
     price: tuple[float, float] | None = None
+    images: bool = False
 
 
 class Provider(Protocol):

@@ -36,7 +36,7 @@ class Candidate:
     """A model at an endpoint. `host` is what a cooldown is kept for.
 
     `shows_tools` says whether the tools on offer take room in the prompt, as they do everywhere but in the embedded
-    model, which chooses them in requests of their own.
+    model, which chooses them in requests of their own. `pictures` says that it makes those, and no words.
     """
 
     endpoint_id: str
@@ -48,6 +48,7 @@ class Candidate:
     vision: bool = False
     price: Price | None = None
     shows_tools: bool = True
+    pictures: bool = False
 
 
 Refit = Callable[[Candidate, ChatRequest], Awaitable[tuple[ChatRequest, Sequence[ContextTrimmed]]]]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from odysseus.config import ChatConfig, EndpointConfig, Price
 from odysseus.errors import BadRequest, NotFound, ProviderError
 from odysseus.providers.base import ModelListing, Provider
 from odysseus.providers.fallback import Asker, Candidate, Cooldowns
+from odysseus.providers.image_models import makes_pictures
 from odysseus.providers.pricing import price_of
 from odysseus.providers.windows import careful_window, listed_window
 
@@ -167,6 +168,7 @@ class Router:
             vision=bool(listed and listed.vision),
             price=price,
             shows_tools=entry.config.kind != "local",
+            pictures=makes_pictures(entry.config, model),
         )
 
     def is_ready(self, endpoint_id: str) -> bool:
@@ -227,7 +229,9 @@ async def _ask(entry: _Entry) -> EndpointListing:
 
 
 def _listed(entry: _Entry, state: str, note: str, models: Sequence[ModelListing]) -> EndpointListing:
-    return EndpointListing(entry.config.id, entry.config.name, entry.config.kind, state, note, models)
+    config = entry.config
+    marked = [replace(model, images=makes_pictures(config, model.id)) for model in models]
+    return EndpointListing(config.id, config.name, config.kind, state, note, marked)
 
 
 def _price(listed: tuple[float, float]) -> Price | None:

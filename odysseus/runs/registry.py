@@ -10,7 +10,7 @@ import asyncio
 import uuid
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
@@ -18,65 +18,32 @@ from odysseus.agent.approvals import Sealed
 from odysseus.agent.loop import run_chat
 from odysseus.agent.request import Publish, estimated_usage
 from odysseus.clock import Clock, Timer
-from odysseus.context.builder import UserClock, system_text
-from odysseus.context.given import Given
+from odysseus.context.builder import system_text
 from odysseus.context.turns import Turn
 from odysseus.errors import Conflict, ShuttingDown
 from odysseus.events import Mode, StopReason, UsageReport
 from odysseus.providers.base import ChatRequest, Finished
 from odysseus.providers.pricing import cost_of
-from odysseus.providers.router import Route
 from odysseus.runs.afterwards import Afterwards, Said
-from odysseus.runs.agent_work import AgentDesk, AgentWish, Job, wish_of
+from odysseus.runs.agent_work import AgentDesk, Job, wish_of
 from odysseus.runs.approvals import STATE_OF
+from odysseus.runs.ask import Ask
 from odysseus.runs.briefing import Question
 from odysseus.runs.checkpoint import Checkpointer
 from odysseus.runs.draft import Draft
 from odysseus.runs.log import Encode, RunLog
+from odysseus.runs.picture_turn import Draw, check_picture, picture_turn
 from odysseus.runs.record import Identity
 from odysseus.runs.recorder import IncognitoRecorder, StoreRecorder
 from odysseus.runs.research import ResearchDesk
 from odysseus.runs.research_turn import research_turn
 from odysseus.runs.run import Limits, Recorder, Run, Work
-from odysseus.runs.sources import ContextWish
 from odysseus.runs.trace import given_of
 from odysseus.store.placing import Place
 from odysseus.store.runs import Begun, Decided, RunStart, RunStore
 from odysseus.store.uploads import Upload
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """A turn that somebody wants. A `patient` one waits for the session's run in place of stopping it.
-
-    `given` is what its caller gives the model beside the words, `context` what is to be found for it here.
-    `answer_id` is the id that the answer is stored under, where the caller has given it away already. `place` is where
-    it stands: where it names a question to answer again, or an answer, the text and the files are the question's.
-    """
-
-    session_id: str
-    message: str
-    mode: Mode
-    route: Route
-    system_prompt: str = ""
-    user_clock: UserClock | None = None
-    temperature: float | None = None
-    max_tokens: int | None = None
-    detached: bool = True
-    patient: bool = False
-    given: Given = field(default_factory=Given)
-    answer_id: str = ""
-    context: ContextWish = field(default_factory=ContextWish)
-    agent: AgentWish = field(default_factory=AgentWish)
-    place: Place = field(default_factory=Place)
-    research: bool = False
-
-    @property
-    def incognito(self) -> bool:
-        """Whether nothing of it is stored."""
-        return self.agent.wishes.incognito
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +68,14 @@ class RunRegistry:
         settings: RunSettings,
         *,
         research: ResearchDesk,
+        draw: Draw,
     ) -> None:
         self._store = runs
         self._briefing = desk.briefing
         self._desk = desk
         self._afterwards = afterwards
         self._research = research
+        self._draw = draw
         self._clock = clock
         self._settings = settings
         self._runs: dict[str, Run] = {}
@@ -227,6 +196,8 @@ class RunRegistry:
         async with self._lock(ask.session_id):
             ask, sealed = await self._decided(await self._placed(ask))  # a refused one leaves a run that goes alone
             uploads = await self._briefing.sources.attached(ask.context)
+            if ask.route.first.pictures:
+                check_picture(files=bool(uploads), incognito=ask.incognito, research=ask.research)
             await self._retire(ask.session_id, "replaced")
             await self._afterwards.make_way(ask.route)
             run_id = uuid.uuid4().hex
@@ -238,8 +209,8 @@ class RunRegistry:
             run = self._make(_identity(run_id, ask, begun, self._clock.wall()), ask, encode)
             self._runs[ask.session_id] = run
             job = Job(run.identity, ask.agent, ask.route.asker(), question, sealed)
-            run.start(self._researching(ask) if ask.research else self._work(job, ask.mode), self._recorder(ask))
-            if self._afterwards.on and ask.detached and not ask.research:
+            run.start(self._work_of(ask, job), self._recorder(ask))
+            if self._afterwards.on and ask.detached and not (ask.research or ask.route.first.pictures):
                 self._own(self._see_out(run, ask))
             self._checkpointer.begin()
             return run
@@ -299,6 +270,12 @@ class RunRegistry:
             incognito=ask.incognito,
         )
 
+    def _work_of(self, ask: Ask, job: Job) -> Work:
+        if ask.research:
+            return self._researching(ask)
+        draws = ask.route.first.pictures and not ask.agent.decision
+        return self._picturing(ask) if draws else self._work(job, ask.mode)
+
     def _work(self, job: Job, mode: Mode) -> Work:
         first: list[ChatRequest] = []
 
@@ -323,6 +300,12 @@ class RunRegistry:
     def _researching(self, ask: Ask) -> Work:
         async def turn(publish: Publish) -> Finished | None:
             return await research_turn(self._research, ask.message, ask.route, ask.session_id, publish)
+
+        return Work(turn, lambda _: None)
+
+    def _picturing(self, ask: Ask) -> Work:
+        async def turn(publish: Publish) -> Finished | None:
+            return await picture_turn(self._draw, ask.route, ask.message, publish)
 
         return Work(turn, lambda _: None)
 

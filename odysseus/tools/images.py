@@ -61,13 +61,12 @@ def image_tools(make: MakeImage, uploads: UploadStore) -> Sequence[Tool]:
             raise ToolError("Say in the prompt what the picture shows.")
         context.progress("Making the picture", "")
         made = await make(prompt, size)
-        kind = _checked(made)
-        upload = await uploads.add(_file_name(prompt, kind), kind, made.data)
-        url = f"/api/upload/{upload.id}"
+        kept = await keep_picture(made, prompt, size, uploads)
         return ToolResult(
-            f"The picture is made, and the user sees it already ({kind}, {upload.size:,} bytes). It is kept at {url}.",
-            extras={"image_url": url},
-            after=[ImageMade(url, upload.id, prompt, made.model, size)],
+            f"The picture is made, and the user sees it already ({picture_type(made.data)}, {len(made.data):,} bytes). "
+            f"It is kept at {kept.url}.",
+            extras={"image_url": kept.url},
+            after=[kept],
         )
 
     return (
@@ -81,6 +80,13 @@ def image_tools(make: MakeImage, uploads: UploadStore) -> Sequence[Tool]:
             seconds=SECONDS,
         ),
     )
+
+
+async def keep_picture(made: MadeImage, prompt: str, size: str, uploads: UploadStore) -> ImageMade:
+    """Keep a picture as an upload. Raises ToolError when it is none, StoreError."""
+    kind = _checked(made)
+    upload = await uploads.add(_file_name(prompt, kind), kind, made.data)
+    return ImageMade(f"/api/upload/{upload.id}", upload.id, prompt, made.model, size)
 
 
 def _checked(made: MadeImage) -> str:

@@ -21,8 +21,8 @@ from odysseus.dialects.agent import (
 from odysseus.dialects.sse import EventStream, NextBytes, frame_reader, serve
 from odysseus.errors import BadRequest, NotFound, OdysseusError, ProviderError, ShuttingDown
 from odysseus.runs.agent_work import AgentWish
+from odysseus.runs.ask import Ask
 from odysseus.runs.log import Subscription
-from odysseus.runs.registry import Ask
 from odysseus.runs.run import Run
 from odysseus.text import clean_text
 from odysseus.web.agent_files import read_files

@@ -16,8 +16,8 @@ from odysseus.dialects.page import PageFeed
 from odysseus.dialects.sse import EventStream, frame_reader, serve
 from odysseus.errors import BadRequest, NotFound
 from odysseus.runs.agent_work import AgentWish
+from odysseus.runs.ask import Ask
 from odysseus.runs.log import Encode
-from odysseus.runs.registry import Ask
 from odysseus.runs.run import Run
 from odysseus.runs.sources import ContextWish
 from odysseus.store.compare import Comparison, Pane

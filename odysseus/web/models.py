@@ -47,6 +47,7 @@ def listing_json(listing: EndpointListing) -> dict[str, Any]:
                 "context_length": model.context_length,
                 "tools": model.tools,
                 "vision": model.vision,
+                "images": model.images,
                 "price": None if model.price is None else {"input": model.price[0], "output": model.price[1]},
             }
             for model in listing.models

@@ -20,7 +20,7 @@ from odysseus.providers.base import ChatRequest, Chunk, ModelListing
 from odysseus.providers.fallback import Candidate, Cooldowns
 from odysseus.providers.router import Route
 from odysseus.runs.agent_work import AgentWish
-from odysseus.runs.registry import Ask
+from odysseus.runs.ask import Ask
 from odysseus.runs.run import Run
 
 Steps = Callable[[], AsyncIterator[Sequence[Chunk]]]

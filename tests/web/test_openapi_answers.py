@@ -195,6 +195,12 @@ async def endpoint(server: Server, upstream: Upstream) -> Sent:
     return Sent({"endpoint": added["id"]}, more={"json": {"label": "new"}})
 
 
+async def exported(server: Server, _: Upstream) -> Sent:
+    session = await server.session()
+    await (await server.send(session)).rest()
+    return Sent(more={"json": await server.get(f"/api/session/{session}/export?fmt=json")})
+
+
 async def tool(_: Server, __: Upstream) -> Sent:
     return Sent({"tool": "calculate"}, more={"json": {"policy": "ask"}})
 
@@ -371,6 +377,7 @@ WAYS: Mapping[str, Way] = {
     "changeEndpoint": endpoint,
     "removeEndpoint": endpoint,
     "changeTool": tool,
+    "importSession": exported,
     "agentChat": agent_message,
     "agentStream": agent_message,
     "endAgentSession": agent_session,
@@ -436,6 +443,10 @@ REFUSED: Sequence[tuple[int, bytes, str]] = (
 )
 
 
+LARGE = {"importSession"}
+"""Calls with a limit of their own, far over that of others."""
+
+
 @WITH_BODY
 async def test_a_body_that_cannot_be_taken_is_refused_as_described(
     operation: Operation, upstream: Upstream, tmp_path: Path
@@ -446,7 +457,10 @@ async def test_a_body_that_cannot_be_taken_is_refused_as_described(
             sent = Sent(values, more={"data": io.BytesIO(body), "headers": {"Content-Type": kind}})
             response = await ask(server, operation, sent)
             taken = operation.body is not None and kind.partition(";")[0] in operation.body.media
-            assert response.status == (status if taken else 415), (body[:40], kind)
+            wanted = status if taken else 415
+            if operation.id in LARGE and wanted == 413:
+                wanted = 400
+            assert response.status == wanted, (body[:40], kind)
             await conforms(operation, response)
 
 

@@ -316,6 +316,7 @@ class ModelInfo(Struct):
     context_length: Annotated[int | None, Meta(description="Its window in tokens")]
     tools: Annotated[bool | None, Meta(description="Whether it calls tools")]
     vision: Annotated[bool | None, Meta(description="Whether it takes images")]
+    images: Annotated[bool, Meta(description="Whether it answers with pictures")]
     price: Annotated[Price | None, Meta(description="What it costs")]
 
 
