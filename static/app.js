@@ -7,7 +7,6 @@ import { loadStyle } from "./core/lazy.js";
 import { currentEndpoint, joinInstall, refreshModels, watchInstall } from "./core/models.js";
 import { hearQueues, readQueue } from "./core/queue.js";
 import { keepPage, startPresence } from "./core/presence.js";
-import { startNotify } from "./core/notify.js";
 import { COMPARE, readAddress } from "./core/route.js";
 import { pauseChat } from "./core/running.js";
 import { refreshSessions } from "./core/sessions.js";
@@ -16,7 +15,6 @@ import { hearTabs } from "./core/tabs.js";
 import { startUnread } from "./core/unread.js";
 import { startAttach } from "./views/attach.js";
 import { rewrite, startComposer } from "./views/composer.js";
-import { startCommands } from "./views/commands.js";
 import { startControl } from "./views/control.js";
 import { documentWritten, showDocuments, startDocuments } from "./views/documents.js";
 import { showChats, startFrame } from "./views/frame.js";
@@ -100,6 +98,27 @@ function onNews(news) {
   if (!hidden && news.kind === "run" && news.session === state.chat.session) void syncChat();
 }
 
+/** The commands are loaded with the first key that may be one of theirs, and it is given to them then. @param {KeyboardEvent} event */
+async function onFirstKey(event) {
+  const mod = event.ctrlKey || event.metaKey;
+  const theirs = mod ? /^[kof]$/i.test(event.key) : event.key === "?" || (event.key === "Escape" && event.shiftKey);
+  if (!theirs || event.defaultPrevented) return;
+  if (mod && (event.shiftKey || /k/i.test(event.key))) event.preventDefault(); // the browser's own meaning of it
+  document.removeEventListener("keydown", onFirstKey);
+  const { startCommands } = await import("./views/commands.js");
+  startCommands({ research: () => void openResearch(), settings: openSettings, models: openPicker, chats: showChats, seen: () => void openSeen() }, event);
+}
+
+/** Notifications cost nothing where they are not wanted. */
+async function startNotices() {
+  try {
+    if (localStorage.getItem("odysseus.notify") !== "on") return;
+  } catch (error) {
+    return console.warn("The wish for notifications cannot be read.", error);
+  }
+  (await import("./core/notify.js")).startNotify();
+}
+
 /** What waits to be sent is looked after from the first message on. */
 async function showQueue() {
   if (queueShown || !readQueue(state.chat.session).length) return;
@@ -131,7 +150,6 @@ async function openResearch() {
 const openEndpoints = () => openSettings("endpoints");
 
 startUnread();
-startNotify();
 startFrame();
 startSessions();
 startSearch();
@@ -144,7 +162,9 @@ startModes();
 startUses();
 startDocuments();
 startControl({ settings: openSettings, models: openPicker, chats: showChats, research: () => void openResearch(), documents: showDocuments, written: documentWritten });
-startCommands({ research: () => void openResearch(), settings: openSettings, models: openPicker, chats: showChats, seen: () => void openSeen() });
+document.addEventListener("keydown", onFirstKey);
+addEventListener("storage", () => void startNotices()); // another tab may have been asked for them
+void startNotices();
 
 addEventListener("hashchange", openAddress);
 document.addEventListener("visibilitychange", onVisibility);

@@ -50,7 +50,11 @@ const isWriting = (target) => target instanceof HTMLElement && (target.isContent
 
 /** @param {KeyboardEvent} event */
 function onKey(event) {
-  if (event.defaultPrevented || event.isComposing || event.keyCode === 229) return;
+  if (!event.defaultPrevented && !event.isComposing && event.keyCode !== 229) act(event);
+}
+
+/** @param {KeyboardEvent} event */
+function act(event) {
   const command = possibleCommands().find(({ keys }) => keys && matches(event, keys));
   if (!command || (!command.keys?.includes("Mod") && isWriting(event.target))) return;
   if (document.querySelector("dialog[open]")) return; // an open dialog comes first
@@ -58,6 +62,8 @@ function onKey(event) {
   command.run?.();
 }
 
-export function startKeys() {
+/** @param {KeyboardEvent} first  the key that came before anyone listened */
+export function startKeys(first) {
   document.addEventListener("keydown", onKey);
+  act(first);
 }

@@ -83,8 +83,11 @@ function look() {
   }
 }
 
+let started = false;
+
 export function startNotify() {
-  if (!canNotify()) return;
+  if (started || !canNotify()) return;
+  started = true;
   showPresence();
   document.addEventListener("visibilitychange", showPresence);
   watch(["sessions"], look);

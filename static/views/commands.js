@@ -7,7 +7,7 @@ import { copyText } from "../core/clipboard.js";
 import { addCommands, startKeys } from "../core/commands.js";
 import { byId } from "../core/dom.js";
 import { currentMode, setMode } from "../core/modes.js";
-import { canNotify, isNotifying, setNotifying } from "../core/notify.js";
+import { canNotify, isNotifying, setNotifying, startNotify } from "../core/notify.js";
 import { stopAnswer } from "../core/running.js";
 import { say } from "../core/said.js";
 import { answerAgain } from "../core/sending.js";
@@ -100,6 +100,7 @@ async function again() {
 /** @param {boolean} on */
 async function notify(on) {
   const now = await setNotifying(on);
+  if (now) startNotify();
   say(now ? "You will be notified." : on ? "The browser does not allow notifications here." : "Notifications are off.");
 }
 
@@ -128,8 +129,11 @@ const WRITING = [
   { id: "end", title: "Go to the latest and follow it", group: "Answers", keys: "End" },
 ];
 
-/** @param {Ways} ways */
-export function startCommands(ways) {
+/**
+ * @param {Ways} ways
+ * @param {KeyboardEvent} first  the key that they were loaded for
+ */
+export function startCommands(ways, first) {
   addCommands([...WRITING, ...ofChat(ways), ...ofAnswer(ways), ...ofPage(ways)]);
-  startKeys();
+  startKeys(first);
 }
