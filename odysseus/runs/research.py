@@ -47,6 +47,12 @@ class ResearchSettings:
     replay_bytes: int
 
 
+AT_ONCE = 4
+"""Jobs that work side by side; more wait, in the order they were started."""
+
+WAITS = "Waits for other research to end"
+
+
 class ResearchJob:
     """A job in memory: its row as it began, its log, how far it is, and what it came to."""
 
@@ -63,6 +69,10 @@ class ResearchJob:
         self.cancelled = False
         self.work: asyncio.Task[Report] | None = None
         self.life: asyncio.Task[None] | None = None
+        self._began = now
+
+    def begin(self, now: float) -> None:
+        """The work begins; what came before was waiting."""
         self._began = now
 
     def spent(self, now: float) -> float:
@@ -104,6 +114,7 @@ class ResearchDesk:
         self._encode = encode
         self._jobs: dict[str, ResearchJob] = {}
         self._timers: dict[str, Timer] = {}
+        self._room = asyncio.Semaphore(AT_ONCE)
         self.closing = False
 
     def get(self, job_id: str) -> ResearchJob | None:
@@ -201,6 +212,14 @@ class ResearchDesk:
     async def _work(self, job: ResearchJob, route: Route | None) -> Report:
         row = job.row
         job.publish([ResearchProgressed(_first(row))])
+        if self._room.locked():
+            job.publish([ResearchProgressed({**_first(row), "message": WAITS})])
+        async with self._room:
+            job.begin(self._clock.monotonic())
+            return await self._written(job, route)
+
+    async def _written(self, job: ResearchJob, route: Route | None) -> Report:
+        row = job.row
         route = route or await self._find_route(row.endpoint_id, row.model)
         hands = await self._hands(job, route)
         job.asker = Asker(hands)

@@ -12,6 +12,8 @@ import pytest
 from little_web import FACTS, INVENTED, QUESTION, LittleWeb, Researcher, settings
 from serving import Server, config_of, serving
 
+from odysseus.runs.research import AT_ONCE, WAITS
+
 LONG = 40.0
 
 
@@ -172,3 +174,20 @@ async def test_many_readers_get_the_same(place: Server, researcher: Researcher) 
     job = await place.post("/api/research/start", {"question": QUESTION})
     seen = await asyncio.gather(*(followed(place, job["id"]) for _ in range(5)))
     assert all(frames == seen[0] for frames in seen)
+
+
+async def test_more_jobs_than_work_at_once_wait_and_say_so(place: Server, researcher: Researcher) -> None:
+    researcher.hold = lambda kind, _: kind == "plan"
+    jobs = []
+    for number in range(AT_ONCE + 2):
+        jobs.append((await place.post("/api/research/start", {"question": f"{number} {QUESTION}"}))["id"])
+        if number < AT_ONCE:
+            await researcher.arrived(number)
+    for waiting in jobs[AT_ONCE:]:
+        stream = await place.stream("GET", f"/api/research/stream/{waiting}")
+        await stream.until(lambda one: any(frame.data.get("message") == WAITS for frame in one.frames))
+    await place.post(f"/api/research/cancel/{jobs[-1]}")
+    researcher.hold = lambda _kind, _asked: False
+    await place.post(f"/api/research/cancel/{jobs[0]}")
+    assert (await followed(place, jobs[AT_ONCE]))[-1] == {"status": "done", "final": True}
+    assert (await followed(place, jobs[-1]))[-1] == {"status": "cancelled", "final": True}
