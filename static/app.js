@@ -20,7 +20,6 @@ import { documentWritten, showDocuments, startDocuments } from "./views/document
 import { showChats, startFrame } from "./views/frame.js";
 import { startModes } from "./views/modes.js";
 import { openPicker, startPicker } from "./views/picker.js";
-import { startSearch } from "./views/search.js";
 import { startSessions } from "./views/sessions.js";
 import { followSettings, openSettings } from "./views/settings.js";
 import { startStatus } from "./views/status.js";
@@ -137,6 +136,10 @@ async function showMissing() {
   startMissing(openEndpoints);
 }
 
+async function startSearch() {
+  (await import("./views/search.js")).startSearch();
+}
+
 async function openSeen() {
   const { showSeen } = await import("./views/seen.js");
   await showSeen();
@@ -152,7 +155,7 @@ const openEndpoints = () => openSettings("endpoints");
 startUnread();
 startFrame();
 startSessions();
-startSearch();
+byId("search", HTMLInputElement).addEventListener("focus", () => void startSearch(), { once: true });
 startTranscript();
 startComposer(followAnswer);
 startAttach();

@@ -82,4 +82,5 @@ export function startSearch() {
     field.value = "";
     onInput();
   });
+  if (field.value) onInput(); // written before this was loaded
 }
