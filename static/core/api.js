@@ -110,7 +110,7 @@ export const importChat = async (file) =>
 
 /** @type {(id: string, limit: number, before?: string | null) => Promise<HistoryPage>} */
 export const history = (id, limit, before = null) =>
-  call("GET", `/api/history/${encodeURIComponent(id)}?limit=${limit}${before ? `&before=${encodeURIComponent(before)}` : ""}`);
+  call("GET", `/api/history/${encodeURIComponent(id)}?limit=${limit}${before ? "&before=" + encodeURIComponent(before) : ""}`);
 
 /** @type {(id: string) => Promise<SeenContext>} */
 export const context = (id) => call("GET", `${session(id)}/context`);
@@ -126,7 +126,7 @@ export const deleteMessages = (id, messages) => call("POST", `${session(id)}/del
 
 /** In all sessions the newest first; in one, in its order. @type {(query: string, signal?: AbortSignal, session?: string) => Promise<SearchHit[]>} */
 export const search = (query, signal, session = "") =>
-  call("GET", `/api/search?q=${encodeURIComponent(query)}${session && `&session=${encodeURIComponent(session)}`}`, undefined, signal);
+  call("GET", `/api/search?q=${encodeURIComponent(query)}${session && "&session=" + encodeURIComponent(session)}`, undefined, signal);
 
 /** @type {(fresh: boolean) => Promise<{ items: ModelItem[], default: Route & { mode?: Mode } }>} */
 export const models = (fresh) => call("GET", `/api/models${fresh ? "?refresh=1" : ""}`);

@@ -59,7 +59,7 @@ export function createWaiting(attachment, onRemove, onRetry) {
 function waitingText({ state, size, sent, problem, upload }) {
   if (state === "failed") return problem;
   if (state === "ready" && upload) return aboutFile(upload);
-  return `${bytes(size)} · ${sent < 1 ? `sending, ${Math.floor(sent * 100)} %` : "reading…"}`;
+  return bytes(size) + (sent < 1 ? ` · sending, ${Math.floor(sent * 100)} %` : " · reading…");
 }
 
 /** The files under a question. */
