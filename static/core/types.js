@@ -29,6 +29,9 @@
  * @property {number | null} [cost]
  * @property {string} [usage_source]
  * @property {number | null} [tokens_per_second]
+ * @property {number} [cached_input_tokens]
+ * @property {number} [reasoning_tokens]
+ * @property {number | null} [context_percent]
  *
  * @typedef {Usage & { total_time?: number, response_time?: number, time_to_first_token?: number | null, model?: string,
  *   endpoint_label?: string }} Metrics

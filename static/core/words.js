@@ -93,6 +93,29 @@ export function figures(metrics, record) {
   return parts.filter(Boolean).join(" · ");
 }
 
+/**
+ * All that is known of what an answer used: `1,204 tokens in, 1,000 of them cached · 34 out · …`.
+ *
+ * @param {Metrics | null} metrics
+ * @param {Terminal | null} record
+ */
+export function allFigures(metrics, record) {
+  const usage = { ...metrics, ...record?.usage };
+  const first = record?.timing?.time_to_first_token ?? metrics?.time_to_first_token;
+  const cached = usage.cached_input_tokens ? `, ${count(usage.cached_input_tokens)} of them cached` : "";
+  const thought = usage.reasoning_tokens ? `, ${count(usage.reasoning_tokens)} of them reasoning` : "";
+  const parts = [
+    usage.input_tokens ? `${count(usage.input_tokens)} tokens in${cached}` : "",
+    usage.output_tokens ? `${count(usage.output_tokens)} out${thought}` : "",
+    usage.usage_source && usage.usage_source !== "real" ? "partly estimated" : "",
+    first ? `first words after ${duration(first)}` : "",
+    usage.tokens_per_second ? `${Math.round(usage.tokens_per_second)} tokens a second` : "",
+    usage.cost ? `$${usage.cost.toFixed(6)}` : "",
+    usage.context_percent ? `${usage.context_percent}% of the model's window` : "",
+  ];
+  return parts.filter(Boolean).join(" · ");
+}
+
 /** @param {number} seconds */
 export function duration(seconds) {
   if (seconds < 60) return `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s`;

@@ -32,7 +32,8 @@ const tool = (label, sign, kind, onclick) => h("button", { type: "button", class
  * @param {Deeds["show"]} show
  */
 export function createFoot(what, read, does, show) {
-  const numbers = h("span", { class: "figures" });
+  const all = h("p", { class: "all-figures", hidden: true });
+  const numbers = h("button", { type: "button", class: "figures", title: "All figures", "aria-expanded": "false", onclick: unfold });
   const ways = h("div", { class: "ways", hidden: true });
   const copy = copyButton(`Copy ${what}`, read);
   const remove = tool(`Delete ${what}`, "bin", "delete", () => confirm(`Delete this ${what}?`, "Delete", remove, () => does("remove")));
@@ -45,7 +46,12 @@ export function createFoot(what, read, does, show) {
 
   const undo = small("Undo changes", () => confirm("Put the files back as they were before?", "Undo", undo, () => does("undo")));
   let undoable = false;
-  const offer = () => node.replaceChildren(numbers, versions.node, ways, ...(undoable ? [undo] : []), ...tools, copy, remove);
+  const offer = () => node.replaceChildren(numbers, versions.node, ways, ...(undoable ? [undo] : []), ...tools, copy, remove, all);
+  function unfold() {
+    all.hidden = !all.hidden;
+    numbers.setAttribute("aria-expanded", String(!all.hidden));
+  }
+
   const confirm = createConfirm(node, offer);
   offer();
 
@@ -55,7 +61,7 @@ export function createFoot(what, read, does, show) {
     toEdit: () => (edit.hidden && ways.lastElementChild instanceof HTMLElement ? ways.lastElementChild : edit).focus(),
     /**
      * @param {Message} message
-     * @param {{ figures: string, text: boolean, early: boolean, asked: boolean, undo: boolean }} now  `early`: it has no whole answer; `asked`: its question is there
+     * @param {{ figures: string, all: string, text: boolean, early: boolean, asked: boolean, undo: boolean }} now  `early`: it has no whole answer; `asked`: its question is there
      */
     draw(message, now) {
       const stored = message.id !== null;
@@ -65,6 +71,7 @@ export function createFoot(what, read, does, show) {
       edit.hidden = outs || !stored;
       fork.hidden = !stored;
       setText(numbers, now.figures);
+      setText(all, now.all);
       copy.hidden = !now.text;
       remove.hidden = !stored;
       if (undoable !== now.undo) {

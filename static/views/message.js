@@ -10,7 +10,7 @@
 import { h, setText } from "../core/dom.js";
 import { isWaiting } from "../core/progress.js";
 import { hasQuestion, runOf, undoChanges } from "../core/turns.js";
-import { endedEarly, figures, outcome, standIn } from "../core/words.js";
+import { allFigures, endedEarly, figures, outcome, standIn } from "../core/words.js";
 import { BlockList } from "./blocks.js";
 import { createDoings } from "./doings.js";
 import { createFiles } from "./files.js";
@@ -87,7 +87,7 @@ function createQuestion(message, deeds) {
       text.hidden = !content;
       files.draw(message);
       ending.draw(metadata ? outcome(metadata) : { text: "", tone: "quiet" });
-      foot.draw(message, { figures: "", text: content !== "", early: endedEarly(metadata), asked: message.id !== null, undo: false });
+      foot.draw(message, { figures: "", all: "", text: content !== "", early: endedEarly(metadata), asked: message.id !== null, undo: false });
     },
   };
 }
@@ -163,7 +163,8 @@ function createAnswer(message, deeds, onToggle) {
     ending.draw(outcome(record, live?.error ?? null));
     const early = endedEarly(record, live?.error ?? null);
     const numbers = figures(live?.metrics ?? null, metadata);
-    foot.draw(message, { figures: numbers, text: content !== "", early, asked: hasQuestion(message), undo: undo.canDo(message) });
+    const all = numbers && allFigures(live?.metrics ?? null, metadata);
+    foot.draw(message, { figures: numbers, all, text: content !== "", early, asked: hasQuestion(message), undo: undo.canDo(message) });
   }
 
   return {

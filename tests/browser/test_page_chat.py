@@ -56,8 +56,16 @@ async def test_the_figures_are_the_same_after_a_reload(seat: Seat) -> None:
     figures = tab.answers.locator(".figures")
     await expect(figures).to_contain_text("tokens/s")
     live = await figures.inner_text()
+    await figures.click()
+    more = tab.answers.locator(".all-figures")
+    await expect(more).to_contain_text("tokens in")
+    await expect(more).to_contain_text("first words after")
+    whole = await more.inner_text()
     await tab.page.reload()
     await expect(figures).to_have_text(live)
+    await expect(more).to_be_hidden()
+    await figures.press("Enter")
+    await expect(more).to_have_text(whole)
 
 
 async def test_code_is_coloured_and_can_be_copied(seat: Seat) -> None:
