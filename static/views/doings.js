@@ -33,11 +33,12 @@ export function createDoings(blocks, current, deeds, onToggle) {
   const flow = new Flow(blocks, onToggle, () => deeds.answer("Continue."));
   const decision = h("p", { class: "label decision" });
   const plan = createPlan(onToggle);
+  const draft = createDraft(() => current().work.plan || planIn(current().content));
   const carry = h("button", { type: "button", class: "button primary carry-out" }, "Carry out this plan");
+  const ways = h("div", { class: "actions" }, carry, draft.edit);
   const more = smallButton("Continue", () => deeds.answer("Continue."));
   const cards = h("div", { class: "cards" });
-  const planOf = () => current().work.plan || planIn(current().content);
-  carry.addEventListener("click", () => deeds.carryOut(planOf()));
+  carry.addEventListener("click", () => deeds.carryOut(draft.take()));
   /** @type {Partial<Record<Ask["kind"], Card>>} */
   const made = {};
   let making = "";
@@ -73,7 +74,7 @@ export function createDoings(blocks, current, deeds, onToggle) {
       show(cards, [
         [plan.node, work.plan.trim() !== ""],
         [more, last && !running && message.metadata?.finish_reason === "length"],
-        [carry, last && isPlanMode() && planOf() !== ""],
+        ...[draft.node, ways].map((one) => /** @type {[HTMLElement, boolean]} */ ([one, last && isPlanMode() && draft.plan() !== ""])),
         ...Object.values(made).map((one) => /** @type {[HTMLElement, boolean]} */ ([one.node, one === card])),
       ]);
       if (!ask || !card) return;
@@ -82,6 +83,31 @@ export function createDoings(blocks, current, deeds, onToggle) {
     },
   };
   return doings;
+}
+
+/**
+ * A plan that the user may change before it is carried out.
+ *
+ * @param {() => string} plan
+ */
+function createDraft(plan) {
+  const node = h("textarea", { class: "field plan-draft", "aria-label": "The plan", dir: "auto", hidden: true });
+  const edit = smallButton("Edit the plan", () => open(node.hidden));
+  /** @param {boolean} wanted */
+  function open(wanted) {
+    if (wanted) node.value = plan();
+    node.hidden = !wanted;
+    setText(edit, wanted ? "Leave it as it was" : "Edit the plan");
+    (wanted ? node : edit).focus();
+  }
+  node.addEventListener("keydown", ({ key }) => key === "Escape" && open(false));
+  /** What is to be carried out; what was changed is not kept here. */
+  function take() {
+    const text = node.hidden ? plan() : node.value;
+    if (!node.hidden) open(false);
+    return text;
+  }
+  return { node, edit, plan, take };
 }
 
 /**

@@ -264,6 +264,28 @@ async def test_an_edit_shows_its_lines_before_and_after_and_is_undone(seat: Seat
     await expect(_button(tab, "Undo changes")).to_have_count(0)
 
 
+async def test_a_plan_can_be_edited_before_it_is_carried_out(seat: Seat) -> None:
+    tab = await _agent(seat)
+    await tab.page.get_by_role("button", name="Plan first").click()
+    seat.upstream.reply(calls(("update_plan", {"plan": PLAN}))).reply(answer("This is the plan."))
+    await tab.ask("Plan it.")
+    draft = tab.page.get_by_role("textbox", name="The plan")
+    await _button(tab, "Edit the plan").click()
+    await expect(draft).to_be_focused()
+    await draft.fill("thrown away")
+    await draft.press("Escape")
+    await expect(draft).to_be_hidden()
+    await _button(tab, "Edit the plan").click()
+    await expect(draft).to_have_value(PLAN.strip())
+    await draft.fill("- [ ] Sell the boat")
+    await _button(tab, "Carry out this plan").click()
+    await expect(tab.answers).to_have_count(2)
+    await tab.is_done()
+    system = seat.upstream.requests[-1].json["messages"][0]["content"]
+    assert "Sell the boat" in system
+    assert "Change **one**" not in system
+
+
 async def test_a_plan_changes_in_place_and_is_carried_out(seat: Seat) -> None:
     tab = await _agent(seat)
     await tab.page.get_by_role("button", name="Plan first").click()
