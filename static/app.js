@@ -108,6 +108,12 @@ async function onFirstKey(event) {
   startCommands({ research: () => void openResearch(), settings: openSettings, models: openPicker, chats: showChats, seen: () => void openSeen() }, event);
 }
 
+/** The way to the commands without their keys: as if these had been pressed. */
+function pressForCommands() {
+  const mac = /Mac|iPhone|iPad/.test(navigator.platform);
+  document.dispatchEvent(new KeyboardEvent("keydown", { key: "k", ctrlKey: !mac, metaKey: mac, cancelable: true }));
+}
+
 /** Notifications cost nothing where they are not wanted. */
 async function startNotices() {
   try {
@@ -166,6 +172,7 @@ startUses();
 startDocuments();
 startControl({ settings: openSettings, models: openPicker, chats: showChats, research: () => void openResearch(), documents: showDocuments, written: documentWritten });
 document.addEventListener("keydown", onFirstKey);
+byId("commands-open", HTMLButtonElement).addEventListener("click", pressForCommands);
 addEventListener("storage", () => void startNotices()); // another tab may have been asked for them
 void startNotices();
 

@@ -56,6 +56,17 @@ async def test_the_arrows_move_through_the_palette_and_the_same_keys_close_it(se
     await expect(tab.page.locator("#palette")).to_be_hidden()
 
 
+async def test_a_button_opens_the_palette_where_there_are_no_such_keys(seat: Seat) -> None:
+    tab = await seat.tab()
+    await tab.page.set_viewport_size({"width": 390, "height": 800})
+    for _ in range(2):
+        await tab.page.locator("#menu").click()
+        await tab.page.get_by_role("button", name="Commands").click()
+        await expect(tab.page.locator("#palette")).to_be_visible()
+        await tab.page.keyboard.press("Escape")
+        await expect(tab.page.locator("#palette")).to_be_hidden()
+
+
 async def test_a_chat_is_renamed_pinned_and_deleted_from_the_palette(seat: Seat) -> None:
     tab = await seat.tab()
     await tab.ask("Old name")
