@@ -8,19 +8,23 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import posixpath
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from graphlib import CycleError
 from pathlib import Path
 
 from rcssmin import cssmin
 from rjsmin import jsmin
 
+from odysseus.web.bundle import NotBundled, bundle
+
 log = logging.getLogger(__name__)
 
 INDEX = "index.html"
-SCRIPT = "app.js"
+SCRIPTS = {"app.js": "page.js", "docs.js": "docs.page.js"}
+"""What a page starts with, and the name of the script that is made of it and of all that it imports."""
+
 WORKER = "sw.js"
 SHEET = "page.css"
 """The styles that the page names, in one file."""
@@ -29,12 +33,12 @@ KEPT = (".html", ".js", ".css", ".svg", ".webmanifest")
 """What the page cannot do without. Pictures are for who installs it."""
 
 ADDRESSES = re.compile(r"(?<=[\"'`])/static/")
+SHEET_TAG = f'<link rel="stylesheet" href="/static/{SHEET}">'
 SHEET_LINK = re.compile(r'\s*<link rel="stylesheet" href="/static/([^"]+)">')
 NESTED = re.compile(r"`[^`]*\$\{[^`}]*`")
 """A template within a template, whose white space the minifier takes for that of code: only comments leave its file."""
 COMMENT = re.compile(r"^\s*/\*\*.*?\*/\n", re.MULTILINE | re.DOTALL)
-SCRIPT_TAG = re.compile(r'(\s*)<script type="module"')
-IMPORT = re.compile(r"(?:^|[;\n}])(?:import|export)\b[^;\"'()]*[\"'](\.[^\"']+)[\"']")
+SCRIPT_TAG = re.compile(r'<script type="module" src="/static/([^"]+)">')
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,17 +80,23 @@ def make_release(sources: Mapping[str, bytes]) -> Release:
     """What is served of these files."""
     version = _version(sources)
     files = {name: _smaller(name, source) for name, source in sources.items()}
+    apart = dict(files)
+    for start, script in SCRIPTS.items():
+        files |= _joined(start, script, apart)
     if INDEX in files:
         index = sources[INDEX].decode()
         files[SHEET] = b"\n".join(files[name] for name in SHEET_LINK.findall(index))
-        files[INDEX] = _page(index, files).encode()
+        files[INDEX] = SHEET_LINK.sub("", index).replace("<script", f"{SHEET_TAG}\n  <script", 1).encode()
     prefix = f"/static/v-{version}/"
+    for name in [name for name in files if name.endswith(".html")]:
+        files[name] = SCRIPT_TAG.sub(lambda tag: _script_tag(tag, files), files[name].decode()).encode()
     return Release(version, {name: _addressed(name, body, prefix) for name, body in files.items()})
 
 
 def _version(sources: Mapping[str, bytes]) -> str:
-    """A name for these very files, and for what this module makes of them."""
-    digest = hashlib.sha256(Path(__file__).read_bytes())
+    """A name for these very files, and for what is made of them."""
+    made_by = (Path(__file__), Path(__file__).with_name("bundle.py"))
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in made_by))
     for name, source in sorted(sources.items()):
         digest.update(f"{name}\0{len(source)}\0".encode() + source)
     return digest.hexdigest()[:12]
@@ -105,26 +115,24 @@ def _smaller(name: str, source: bytes) -> bytes:
         return source
 
 
-def _page(index: str, files: Mapping[str, bytes]) -> str:
-    """The page with one style sheet, and with its modules named, so that they load side by side."""
-    page = SHEET_LINK.sub("", index)
-    links = [f'<link rel="stylesheet" href="/static/{SHEET}">']
-    links += [f'<link rel="modulepreload" href="/static/{name}">' for name in modules(SCRIPT, files)]
-    return SCRIPT_TAG.sub(lambda tag: "".join(tag[1] + link for link in links) + tag[0], page, count=1)
+def _joined(start: str, script: str, files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The start's script and the files that lead to it; nothing where it cannot be made, and the modules stay apart."""
+    if start not in files:
+        return {}
+    texts = {name: body.decode(errors="replace") for name, body in files.items() if name.endswith(".js")}
+    try:
+        text, stubs = bundle(start, script, texts)
+    except (NotBundled, CycleError) as error:
+        log.warning("static/%s and its modules are served one by one: %s", start, error)
+        return {}
+    # What another page shares is left alone: only one of them can be its start.
+    led = {name: stub.encode() for name, stub in stubs.items()} if script == SCRIPTS["app.js"] else {}
+    return {script: text.encode(), **led}
 
 
-def modules(name: str, files: Mapping[str, bytes]) -> list[str]:
-    """A module and all that it imports at once, each after the one that names it first. `import()` is not followed."""
-    found = [name]
-    for module in found:
-        found += [other for other in _imports(module, files) if other not in found]
-    return found
-
-
-def _imports(name: str, files: Mapping[str, bytes]) -> Iterator[str]:
-    text = files.get(name, b"").decode(errors="replace")
-    for path in dict.fromkeys(IMPORT.findall(text)):
-        yield posixpath.normpath(posixpath.join(posixpath.dirname(name), path))
+def _script_tag(tag: re.Match[str], files: Mapping[str, bytes]) -> str:
+    script = SCRIPTS.get(tag[1], tag[1])
+    return f'<script type="module" src="/static/{script if script in files else tag[1]}">'
 
 
 def _addressed(name: str, body: bytes, prefix: str) -> bytes:

@@ -12,7 +12,7 @@ from pathlib import Path
 import brotli
 import pytest
 
-from odysseus.web.release import INDEX, SCRIPT, SHEET, Release, make_release, modules, read_sources
+from odysseus.web.release import INDEX, SHEET, Release, make_release, read_sources
 
 STATIC = Path(__file__).parents[2] / "static"
 ALL_BYTES = 110_000
@@ -22,13 +22,17 @@ PAGE = (
     b'<head>\n  <link rel="stylesheet" href="/static/css/a.css">\n  <link rel="stylesheet" href="/static/css/b.css">\n'
     b'  <script type="module" src="/static/app.js"></script>\n</head>'
 )
+START = (
+    b'import { a } from "./core/a.js";\nimport * as b from "./core/b.js";\nimport { c as d } from "./core/c.js";\n'
+    b'const later = () => import("./later.js");\n'
+)
 FILES = {
     "index.html": PAGE,
     "app.js": b'/** @import { A } from "./core/types.js" */\nimport { a } from "./core/a.js";\n// import "./no.js";\n'
     b'import * as b from "./core/b.js";\nexport { c } from "./core/c.js";\nconst later = () => import("./later.js");\n',
     "core/a.js": b'import { b } from "./b.js";\nexport const a = `it\'s // no comment`;\n',
     "core/b.js": b"export const b = /[/*]'/; // a comment\n",
-    "core/c.js": b"export const c = 1;\n",
+    "core/c.js": b'export const c = 1;\nexport const far = () => import("../views/far.js");\n',
     "later.js": b'import "./core/a.js";\n',
     "css/a.css": b"/* why */ a { color : red }\n",
     "css/b.css": b"b { color: blue }\n",
@@ -54,12 +58,35 @@ def test_the_page_has_one_sheet_in_the_order_of_its_links() -> None:
     assert f'href="{release.prefix}page.css"' in page
 
 
-def test_modules_that_the_start_needs_are_named_once_and_others_are_not() -> None:
-    release = make_release(FILES)
-    assert modules(SCRIPT, release.files) == ["app.js", "core/a.js", "core/b.js", "core/c.js"]
-    page = release.files[INDEX].decode()
-    assert page.count("modulepreload") == 4
-    assert page.index("core/c.js") < page.index("<script")
+def test_what_the_start_needs_is_one_script_and_the_rest_stays_apart() -> None:
+    release = make_release({**FILES, "app.js": START})
+    script = release.files["page.js"]
+    assert all(part in script for part in (b"no comment", b"c=1", b'import("./later.js")'))
+    assert b"from" not in script
+    assert b'import("./views/far.js")' in script  # whose path is from the script, not from its module
+    assert release.files["core/a.js"].startswith(b'import{$modules}from"../page.js";export const{a}=')
+    assert release.files["later.js"].startswith(b'import"./core/a.js"')
+    assert f'src="{release.prefix}page.js"' in release.files[INDEX].decode()
+
+
+def test_modules_of_another_form_are_served_one_by_one(caplog: pytest.LogCaptureFixture) -> None:
+    release = make_release(FILES)  # the start hands on what another module gives
+    assert "served one by one: app.js has an import or an export of another form" in caplog.text
+    assert "page.js" not in release.files
+    assert f'src="{release.prefix}app.js"' in release.files[INDEX].decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('import { x } from "./core/a.js";', "takes what core/a.js does not give: x"),
+        ('import { a } from "./core/none.js";', "core/none.js is not there"),
+        ("export default 1;", "another form"),
+    ],
+)
+def test_what_cannot_be_joined_says_why(caplog: pytest.LogCaptureFixture, text: str, why: str) -> None:
+    assert "page.js" not in make_release({**FILES, "app.js": text.encode()}).files
+    assert why in caplog.text
 
 
 def test_the_version_is_of_the_bytes_and_stands_in_every_address() -> None:
@@ -86,8 +113,7 @@ def test_every_file_of_the_page_is_made_smaller_without_a_word(caplog: pytest.Lo
     with caplog.at_level(logging.WARNING):
         made = make_release(sources)
     assert caplog.records == []
-    for name in (name for name in sources if name.endswith((".js", ".css"))):
-        assert len(made.files[name]) < len(sources[name]), name
+    assert {"page.js", "docs.page.js"} <= set(made.files)
 
 
 def test_every_script_still_parses(real: Release, tmp_path: Path) -> None:
@@ -106,10 +132,6 @@ def test_every_script_still_parses(real: Release, tmp_path: Path) -> None:
     done = subprocess.run(command, input=told, text=True, capture_output=True, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert len(scripts) > 50
-
-
-def test_every_module_of_the_start_is_there(real: Release) -> None:
-    assert set(modules(SCRIPT, real.files)) <= set(real.files)
 
 
 def test_all_script_and_style_together_stay_small(real: Release) -> None:
