@@ -16,7 +16,7 @@ function createFold(name, part, onToggle) {
   const list = h("div", { class: "source-entries" });
   const node = h("details", { class: `reasoning ${name.toLowerCase()}`, hidden: true }, summary, list);
   let given = /** @type {Given | null} */ (null);
-  let told = "";
+  let told = "[]";
 
   async function fill() {
     if (!node.open || !given) return;

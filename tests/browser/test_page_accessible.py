@@ -87,6 +87,24 @@ async def compare(tab: Tab, upstream: Upstream) -> None:
     await expect(tab.page.get_by_role("combobox", name="Model 2")).to_be_visible()
 
 
+async def document(tab: Tab, _: Upstream) -> None:
+    await tab.ask("Hello.")
+    await tab.page.evaluate(
+        """(text) => fetch("/api/documents", { method: "POST", headers: { "Content-Type": "application/json" },
+            body: JSON.stringify({ title: "Plan of the trip", language: "markdown", content: text }) })""",
+        TEXT,
+    )
+    await tab.page.locator("#documents-open").click()
+    await tab.page.get_by_role("button", name="Plan of the trip").first.click()
+    await expect(tab.page.get_by_role("textbox", name="Text")).to_be_visible()
+
+
+async def research(tab: Tab, _: Upstream) -> None:
+    await tab.ask("Hello.")
+    await tab.page.locator("#research-open").click()
+    await expect(tab.page.locator("dialog[open]")).to_be_visible()
+
+
 def pressed(key: str, ready: str) -> Callable[[Tab, Upstream], Awaitable[None]]:
     """A view that a key opens in a chat."""
 
@@ -124,6 +142,8 @@ VIEWS: Mapping[str, Callable[[Tab, Upstream], Awaitable[None]]] = {
     "card": card,
     "seen": seen,
     "compare": compare,
+    "document": document,
+    "research": research,
     "find": pressed("Control+Shift+F", "#find"),
     "palette": pressed("Control+k", "#palette"),
     "keys": pressed("?", "#help"),

@@ -41,7 +41,7 @@ async def test_a_reload_shows_the_same_as_the_stream_did(seat: Seat) -> None:
     await tab.page.reload()
     await expect(tab.text.locator(".block")).to_have_count(3)
     assert await tab.text.inner_html() == streamed
-    await expect(tab.answers.locator("summary")).to_have_text("Reasoning")
+    await expect(tab.answers.locator("summary:visible")).to_have_text("Reasoning")
     await expect(tab.answers.locator(".reasoning-text")).to_have_text("Let me think.")
 
 
