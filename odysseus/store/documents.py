@@ -18,6 +18,12 @@ from odysseus.store.db import Connection, Database, Row
 Author = Literal["user", "agent"]
 SuggestionState = Literal["open", "accepted", "rejected"]
 
+CONTENT_LIMIT = 400_000
+"""Characters of a document."""
+
+MARKDOWN = "markdown"
+"""The language of a document that names none."""
+
 MOST_DOCUMENTS = 200
 """In one session."""
 

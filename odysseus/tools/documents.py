@@ -14,12 +14,10 @@ from msgspec import UNSET, Meta, UnsetType
 
 from odysseus.errors import NotFound
 from odysseus.events import DocumentOpened, DocumentSuggested, DocumentUpdated, DocumentWritten
-from odysseus.store.documents import Document, DocumentStore
+from odysseus.store.documents import CONTENT_LIMIT, MARKDOWN, Document, DocumentStore
 from odysseus.text import clean_text
 from odysseus.tools.base import Arguments, Preview, Tool, ToolContext, ToolError, ToolResult, make_tool, one_line
 
-CONTENT_LIMIT = 400_000
-MARKDOWN = "markdown"
 READ_LIMIT = 15_000
 LINES = 2000
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from odysseus.errors import Conflict, OdysseusError
-from odysseus.store.documents import Document, DocumentStore, Suggestion
-from odysseus.tools.documents import CONTENT_LIMIT
+from odysseus.store.documents import CONTENT_LIMIT, Document, DocumentStore, Suggestion
 from odysseus.tools.merging import Merge, merge
 
 

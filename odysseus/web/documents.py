@@ -13,9 +13,16 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from odysseus.clock import iso
 from odysseus.errors import BadRequest, NotFound
 from odysseus.render.preview import preview
-from odysseus.store.documents import Document, DocumentEntry, DocumentStore, Suggestion, VersionEntry
+from odysseus.store.documents import (
+    CONTENT_LIMIT,
+    MARKDOWN,
+    Document,
+    DocumentEntry,
+    DocumentStore,
+    Suggestion,
+    VersionEntry,
+)
 from odysseus.text import clean_text
-from odysseus.tools.documents import CONTENT_LIMIT, MARKDOWN
 from odysseus.web.answers import completes, json_answer
 from odysseus.web.body import read
 from odysseus.web.document_saving import Clash, Edit, applied, check_length, save

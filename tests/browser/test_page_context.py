@@ -235,7 +235,7 @@ async def test_files_wait_in_their_own_chat_and_come_back_with_a_question(seat: 
     await tab.send("What is in it?")
     await expect(tab.page.locator("article.question .outcome").last).to_be_visible()
     await expect(_waiting(tab)).to_have_count(0)
-    await tab.page.locator("#log").get_by_role("button", name="Edit").click()
+    await tab.page.locator("#log").get_by_role("button", name="Edit", exact=True).click()
     await expect(_waiting(tab)).to_have_count(1)
     await tab.field.press("Enter")
     await expect(_sent(tab)).to_have_count(1)

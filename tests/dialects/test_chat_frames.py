@@ -19,13 +19,14 @@ from odysseus.events import (
     Noted,
     QuestionGiven,
     ReasoningDelta,
+    ResearchEnded,
     RunFailed,
     StreamDone,
     TextDelta,
     ToolStarted,
 )
 
-INTERNAL = {CallWritten, Noted, QuestionGiven}
+INTERNAL = {CallWritten, Noted, QuestionGiven, ResearchEnded}
 NASTY = [
     "\n",
     "\r",

@@ -16,9 +16,9 @@ from store.databases import opened
 
 from odysseus.errors import NotFound
 from odysseus.events import DocumentOpened, DocumentSuggested, DocumentUpdated, DocumentWritten
-from odysseus.store.documents import Document, DocumentStore
+from odysseus.store.documents import CONTENT_LIMIT, Document, DocumentStore
 from odysseus.tools.base import ToolContext, ToolError, ToolResult
-from odysseus.tools.documents import CONTENT_LIMIT, Edit, EditDocument, document_tools
+from odysseus.tools.documents import Edit, EditDocument, document_tools
 from odysseus.tools.documents import _edited as edited
 
 
