@@ -221,7 +221,7 @@ async def test_a_file_on_its_way_shows_how_far_it_is_and_can_be_taken_back(seat:
     gate.set()
 
 
-async def test_files_wait_in_their_own_chat_and_come_back_with_a_question(seat: Seat) -> None:
+async def test_files_wait_in_their_own_chat_and_stay_with_a_question_that_is_edited(seat: Seat) -> None:
     tab = await seat.tab()
     await tab.ask("The first chat.")
     await _attach(tab, ("mine.txt", b"my words"))
@@ -236,8 +236,10 @@ async def test_files_wait_in_their_own_chat_and_come_back_with_a_question(seat: 
     await expect(tab.page.locator("article.question .outcome").last).to_be_visible()
     await expect(_waiting(tab)).to_have_count(0)
     await tab.page.locator("#log").get_by_role("button", name="Edit", exact=True).click()
-    await expect(_waiting(tab)).to_have_count(1)
-    await tab.field.press("Enter")
+    words = tab.page.get_by_role("textbox", name="Your message")
+    await words.fill("And what is in it?")
+    await words.press("Enter")
+    await expect(tab.answers).to_have_count(2)
     await expect(_sent(tab)).to_have_count(1)
     await tab.is_done()
     assert "my words" in json.dumps(seat.upstream.requests[-1].json["messages"])
