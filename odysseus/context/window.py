@@ -97,12 +97,7 @@ class Window:
         self._counts, self._asks = Counts({}, exact=False), True
         self._estimate = self._counted = self._steps = 0
         self._trimmer = None
-        trimmer = await self._fed_trimmer()
-        trimmer.ask()
-        fitted = self._told(trimmer)
-        trimmed = self._trimmed(trimmer, len(fitted)) if trimmer.steps else None
-        self._steps = trimmer.steps
-        return Fit(fitted, trimmed, self._fixed() + trimmer.total, estimated=not self._counts.exact)
+        return await self.fit()
 
     def sources(self) -> Sources:
         """Where the tokens of the last fit come from."""
