@@ -46,7 +46,7 @@ class Afterwards:
 
     async def _propose(self, route: Route, said: Said) -> None:
         async def ask(messages: Sequence[ChatMessage], max_tokens: int) -> str:
-            return await whole_answer(route, ChatRequest(route.first.model, tuple(messages), 0.0, max_tokens))
+            return await whole_answer(route.asker(), ChatRequest(route.first.model, tuple(messages), 0.0, max_tokens))
 
         known = [memory.text for memory in await self._memories.list()]
         for fact in await propose(said.question, said.answer, known, ask):

@@ -16,7 +16,7 @@ from odysseus.context.turns import Turn
 from odysseus.context.window import Window
 from odysseus.events import ContextTrimmed, Event, QuestionGiven, TextDelta, UsageReport
 from odysseus.providers.base import ChatMessage, ChatRequest, ToolSpec
-from odysseus.providers.fallback import Candidate, Refit
+from odysseus.providers.fallback import Asker, Candidate, Refit
 from odysseus.providers.router import Route
 from odysseus.runs.sources import ContextWish, Sources
 from odysseus.store.uploads import Upload
@@ -72,7 +72,7 @@ class Briefing:
         room = room_of(await asked.route.window(), asked.max_tokens)
 
         async def ask(request: ChatRequest) -> str:
-            return await whole_answer(asked.route, request, usage)
+            return await whole_answer(asked.route.asker(), request, usage)
 
         writer = Writer(candidate.model, room, self.keeper.counter(candidate), ask)
         opened = await self.keeper.open(
@@ -109,10 +109,10 @@ def _new_turns(asked: Question, given: Given) -> Sequence[Turn]:
     return (*asked.unstored, Turn(question, given.text, from_outside=given.outside))
 
 
-async def whole_answer(route: Route, request: ChatRequest, usage: list[UsageReport] | None = None) -> str:
+async def whole_answer(asker: Asker, request: ChatRequest, usage: list[UsageReport] | None = None) -> str:
     """The answer to a request that no reader sees; what it used goes to `usage`. Raises ProviderError."""
     parts: list[str] = []
-    async with aclosing(cast(Any, route.asker().ask(request))) as batches:
+    async with aclosing(cast(Any, asker.ask(request))) as batches:
         async for batch in batches:
             parts += [chunk.text for chunk in batch if isinstance(chunk, TextDelta)]
             if usage is not None:

@@ -10,21 +10,21 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import aclosing
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any
 
 from odysseus.clock import Clock, Timer, iso
 from odysseus.context.web import Fetch, Search
 from odysseus.errors import Conflict, OdysseusError, ShuttingDown, StoreError
-from odysseus.events import Event, ResearchEnded, ResearchProgressed, ResearchStatus, TextDelta, UsageReport
+from odysseus.events import Event, ResearchEnded, ResearchProgressed, ResearchStatus, UsageReport
 from odysseus.providers.base import ChatRequest
 from odysseus.providers.router import Route
 from odysseus.research.asking import Asker
 from odysseus.research.hands import Hands
 from odysseus.research.job import research
 from odysseus.research.values import Budget, Report, report_json, report_of
+from odysseus.runs.briefing import whole_answer
 from odysseus.runs.log import Encode, RunLog
 from odysseus.runs.run import OWN_FAULT
 from odysseus.store.research import ResearchRow, ResearchStore
@@ -301,14 +301,10 @@ async def _ended(job: ResearchJob) -> None:
 async def _answer(route: Route, request: ChatRequest) -> dict[str, Any]:
     """The answer to a request that no reader sees, with what it used. Raises ProviderError."""
     asker = route.asker()
-    text: list[str] = []
     usage: list[UsageReport] = []
-    async with aclosing(cast(Any, asker.ask(request))) as batches:
-        async for batch in batches:
-            text += [chunk.text for chunk in batch if isinstance(chunk, TextDelta)]
-            usage += [chunk for chunk in batch if isinstance(chunk, UsageReport)]
+    text = await whole_answer(asker, request, usage)
     named = [{**asdict(one), "model": one.model or asker.current.model} for one in usage]
-    return {"text": "".join(text), "usage": named}
+    return {"text": text, "usage": named}
 
 
 def _first(row: ResearchRow) -> dict[str, Any]:
