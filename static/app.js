@@ -2,7 +2,7 @@
 
 import { openChat, syncChat } from "./core/chat.js";
 import { readChoice } from "./core/choice.js";
-import { byId } from "./core/dom.js";
+import { byId, isMac } from "./core/dom.js";
 import { loadStyle } from "./core/lazy.js";
 import { currentEndpoint, joinInstall, refreshModels, watchInstall } from "./core/models.js";
 import { hearQueues, readQueue } from "./core/queue.js";
@@ -110,8 +110,7 @@ async function onFirstKey(event) {
 
 /** The way to the commands without their keys: as if these had been pressed. */
 function pressForCommands() {
-  const mac = /Mac|iPhone|iPad/.test(navigator.platform);
-  document.dispatchEvent(new KeyboardEvent("keydown", { key: "k", ctrlKey: !mac, metaKey: mac, cancelable: true }));
+  document.dispatchEvent(new KeyboardEvent("keydown", { key: "k", ctrlKey: !isMac, metaKey: isMac, cancelable: true }));
 }
 
 /** Notifications cost nothing where they are not wanted. */

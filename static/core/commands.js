@@ -3,6 +3,8 @@
  * adds its own commands with `addCommands`. Draws nothing.
  */
 
+import { isMac } from "./dom.js";
+
 /**
  * @typedef {object} Command
  * @property {string} id
@@ -16,8 +18,6 @@
 
 /** @type {Map<string, Command>} */
 const known = new Map();
-
-const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
 
 /** A command with the id of another takes its place. @param {Command[]} commands */
 export function addCommands(commands) {

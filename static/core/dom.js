@@ -3,6 +3,9 @@
 /** @typedef {Node | string | null | false | undefined} Child */
 /** @typedef {Record<string, string | number | boolean | null | undefined | ((event: any) => void)>} Props */
 
+/** Whether Command takes the place of Control. */
+export const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
+
 /**
  * Make an element. A function under `onclick` and the like becomes a listener, `true` an empty attribute, and
  * `false`, null and undefined leave the attribute out.
