@@ -33,6 +33,7 @@ Letter = Literal["A", "B", "C", "D"]
 
 SHUFFLE = random.SystemRandom().shuffle
 CANNOT_ASK = "This model cannot be asked now. Vote to see which it is, and why, or ask again later."
+NO_PICTURES = "A comparison is of models that write, and one of these makes pictures. Ask that one in a chat."
 GOES_ON = "An answer is still being written. Wait for its end, or stop it."
 
 
@@ -159,6 +160,7 @@ async def pane_route(services_: Services, comparison: Comparison, pane: Pane) ->
         if comparison.veiled:
             raise BadRequest(CANNOT_ASK) from error
         raise
+    _check_writes(route)
     return replace(route, candidates=route.candidates[:1])
 
 
@@ -211,8 +213,16 @@ def _letters(comparison: Comparison) -> set[str]:
 
 async def _chosen(services_: Services, choice: PaneChoice) -> PaneRoute:
     """A model by its whole name. Raises BadRequest when it cannot be had."""
-    first = (await services_.router.route(choice.endpoint_id, choice.model)).first
+    route = await services_.router.route(choice.endpoint_id, choice.model)
+    _check_writes(route)
+    first = route.first
     return PaneRoute(first.endpoint_id, first.endpoint_label, first.model)
+
+
+def _check_writes(route: Route) -> None:
+    """Raises BadRequest for a model whose answers are pictures, which would tell a blind one."""
+    if route.first.pictures:
+        raise BadRequest(NO_PICTURES)
 
 
 async def _check_answered(services_: Services, comparison: Comparison) -> None:

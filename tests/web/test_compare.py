@@ -297,3 +297,25 @@ async def test_chunks_of_a_role_alone_tell_nothing(server: Server, upstream: Ups
     stream = await (await ask(server, made["panes"][0])).rest()
     assert stream.record["finish_reason"] == "length"
     assert stream.record["finish_word"] is None
+
+
+async def test_a_model_that_makes_pictures_is_not_compared(server: Server, upstream: Upstream) -> None:
+    panes = [{"endpoint_id": "up", "model": name} for name in ("dall-e-3", "ant-1b")]
+    refused = await server.post(PATH, {"panes": panes, "blind": True}, 400)
+    assert "pictures" in refused["error"]
+    assert await server.get(PATH) == []
+
+
+async def test_a_blind_pane_whose_model_makes_pictures_by_now_is_refused_without_its_name(
+    upstream: Upstream, tmp_path: Path
+) -> None:
+    async with serving(upstream_config(upstream.base_url), tmp_path) as server:
+        made = await compared(server, blind=True)
+    endpoint = f'id = "up"\nkind = "openai"\nlabel = "Upstream"\nbase_url = "{upstream.base_url}"\n'
+    toml = f'[[endpoints]]\n{endpoint}image_models = ["zebra-9b", "ant-1b"]\n'
+    async with serving(config_of(toml), tmp_path) as server:
+        for pane in made["panes"]:
+            body = {"session": pane["session"], "message": "A dot", "compare_mode": True}
+            refused = await server.post("/api/chat_stream", body, 400)
+            assert not betrayed(str(refused))
+    assert upstream.requests == []
