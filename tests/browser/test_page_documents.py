@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
-from playwright.async_api import Locator, expect
+from playwright.async_api import Locator, Route, expect
 from upstream import answer, calls
 
 from browser.bench import Seat, Tab
@@ -123,9 +124,18 @@ async def test_two_changes_of_one_place_are_shown_and_the_user_chooses(seat: Sea
     document = await _made(tab, title=f"Notes {way}")
     await _open(tab, f"Notes {way}")
     theirs = {"content": TEXT.replace("second line", "second theirs"), "version": 1}
+    written = asyncio.Event()
+
+    async def unseen(route: Route) -> None:
+        if route.request.method == "GET":  # a look that is under way must not show their text before mine is written
+            await written.wait()
+        await route.continue_()
+
+    await tab.page.route(f"**/api/documents/{document}", unseen)
     assert await tab.js(CHANGE, [document, theirs]) == 200
     await _text(tab).fill(TEXT.replace("second line", "second mine"))
     await expect(_said(tab)).to_have_text("Conflict")
+    written.set()
     await expect(tab.page.locator(".doc-sides")).to_contain_text("second mine")
     await expect(tab.page.locator(".doc-sides")).to_contain_text("second theirs")
     await _button(tab, way).click()
