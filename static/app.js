@@ -12,6 +12,7 @@ import { pauseChat } from "./core/running.js";
 import { refreshSessions } from "./core/sessions.js";
 import { set, state, tell, watch } from "./core/state.js";
 import { hearTabs } from "./core/tabs.js";
+import { readText } from "./core/storage.js";
 import { startUnread } from "./core/unread.js";
 import { startAttach } from "./views/attach.js";
 import { rewrite, startComposer } from "./views/composer.js";
@@ -115,11 +116,7 @@ function pressForCommands() {
 
 /** Notifications cost nothing where they are not wanted. */
 async function startNotices() {
-  try {
-    if (localStorage.getItem("odysseus.notify") !== "on") return;
-  } catch (error) {
-    return console.warn("The wish for notifications cannot be read.", error);
-  }
+  if (readText("odysseus.notify", "The wish for notifications") !== "on") return;
   (await import("./core/notify.js")).startNotify();
 }
 

@@ -1,4 +1,9 @@
-/** Unsent text, kept per session in the browser. Storage that is full or forbidden only costs the keeping. */
+/** Unsent text, kept per session in the browser. */
+
+import { keepText, readText, readValue } from "./storage.js";
+
+const DRAFT = "The draft";
+const FILES = "The list of a draft's files";
 
 /** @param {string | null} session */
 const keyOf = (session) => `odysseus.draft.${session ?? "new"}`;
@@ -8,12 +13,7 @@ const keyOf = (session) => `odysseus.draft.${session ?? "new"}`;
  * @returns {string}
  */
 export function readDraft(session) {
-  try {
-    return localStorage.getItem(keyOf(session)) ?? "";
-  } catch (error) {
-    console.warn("Drafts cannot be read.", error);
-    return "";
-  }
+  return readText(keyOf(session), DRAFT);
 }
 
 /**
@@ -21,12 +21,7 @@ export function readDraft(session) {
  * @param {string} text  empty forgets the draft
  */
 export function keepDraft(session, text) {
-  try {
-    if (text) localStorage.setItem(keyOf(session), text);
-    else localStorage.removeItem(keyOf(session));
-  } catch (error) {
-    console.warn("The draft cannot be kept.", error);
-  }
+  keepText(keyOf(session), text, DRAFT);
 }
 
 /** @param {string | null} session */
@@ -39,13 +34,8 @@ const filesOf = (session) => `odysseus.files.${session ?? "new"}`;
  * @returns {import("./types.js").Upload[]}
  */
 export function readFiles(session) {
-  try {
-    const kept = JSON.parse(localStorage.getItem(filesOf(session)) ?? "[]");
-    return Array.isArray(kept) ? kept.filter((one) => typeof one?.id === "string" && typeof one.name === "string") : [];
-  } catch (error) {
-    console.warn("The files of a draft cannot be read.", error);
-    return [];
-  }
+  const kept = readValue(filesOf(session), [], FILES);
+  return Array.isArray(kept) ? kept.filter((one) => typeof one?.id === "string" && typeof one.name === "string") : [];
 }
 
 /**
@@ -53,12 +43,7 @@ export function readFiles(session) {
  * @param {import("./types.js").Upload[]} files
  */
 export function keepFiles(session, files) {
-  try {
-    if (files.length) localStorage.setItem(filesOf(session), JSON.stringify(files));
-    else localStorage.removeItem(filesOf(session));
-  } catch (error) {
-    console.warn("The files of a draft cannot be kept.", error);
-  }
+  keepText(filesOf(session), files.length ? JSON.stringify(files) : "", FILES);
 }
 
 /**

@@ -4,24 +4,19 @@
 
 import * as api from "./api.js";
 import { currentSession, set, state, tell } from "./state.js";
+import { keepText, readText } from "./storage.js";
 import { tellTabs } from "./tabs.js";
 
 const PLAN = "odysseus.plan-mode.";
 const WEB = "odysseus.web-search.";
 const MODE = "odysseus.mode";
+const WHAT = "A setting";
 
 /** Storage that is full or forbidden only costs the keeping, so what is set here stands beside it. @type {Map<string, string>} */
 const kept = new Map();
 
 /** @param {string} key */
-function read(key) {
-  try {
-    return kept.get(key) ?? localStorage.getItem(key) ?? "";
-  } catch (error) {
-    console.warn("A setting cannot be read.", error);
-    return "";
-  }
-}
+const read = (key) => kept.get(key) ?? readText(key, WHAT);
 
 /**
  * @param {string} key
@@ -29,12 +24,7 @@ function read(key) {
  */
 function keep(key, value) {
   kept.set(key, value);
-  try {
-    if (value) localStorage.setItem(key, value);
-    else localStorage.removeItem(key);
-  } catch (error) {
-    console.warn("A setting cannot be kept.", error);
-  }
+  keepText(key, value, WHAT);
 }
 
 /** The open chat's mode; a new chat takes the one chosen last. @returns {Mode} */

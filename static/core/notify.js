@@ -7,8 +7,10 @@
 
 import { addressOf } from "./route.js";
 import { state, watch } from "./state.js";
+import { keepText, readText } from "./storage.js";
 
 const KEY = "odysseus.notify";
+const WHAT = "The wish for notifications";
 const VISIBLE = "odysseus-visible";
 
 /** The sessions that were seen running. @type {Set<string>} */
@@ -18,12 +20,7 @@ export const canNotify = () => "Notification" in globalThis && Boolean(navigator
 
 /** Whether answers that end unseen are told. */
 export function isNotifying() {
-  try {
-    return canNotify() && Notification.permission === "granted" && localStorage.getItem(KEY) === "on";
-  } catch (error) {
-    console.warn("The wish for notifications cannot be read.", error);
-    return false;
-  }
+  return canNotify() && Notification.permission === "granted" && readText(KEY, WHAT) === "on";
 }
 
 /**
@@ -34,12 +31,7 @@ export function isNotifying() {
  */
 export async function setNotifying(on) {
   const allowed = on && canNotify() && (await Notification.requestPermission()) === "granted";
-  try {
-    if (allowed) localStorage.setItem(KEY, "on");
-    else localStorage.removeItem(KEY);
-  } catch (error) {
-    console.warn("The wish for notifications cannot be kept.", error);
-  }
+  keepText(KEY, allowed ? "on" : "", WHAT);
   return allowed;
 }
 

@@ -1,8 +1,10 @@
 /** Which document is open beside the chat, and whether it goes with messages. Knows nothing of its text. */
 
 import { set, state } from "./state.js";
+import { keepText, readText } from "./storage.js";
 
 const KEY = "odysseus.document";
+const WHAT = "Which document is open";
 
 /**
  * Open the panel with a document; without an id it lists them all.
@@ -31,20 +33,10 @@ export const documentNow = () => (state.document?.id && state.document.given ? {
 
 /** The document that was open in this tab before a reload. */
 export function lastDocument() {
-  try {
-    return sessionStorage.getItem(KEY) ?? "";
-  } catch (error) {
-    console.warn("The open document is not remembered.", error);
-    return "";
-  }
+  return readText(KEY, WHAT, "session");
 }
 
 /** @param {string} id */
 function keep(id) {
-  try {
-    if (id) sessionStorage.setItem(KEY, id);
-    else sessionStorage.removeItem(KEY);
-  } catch (error) {
-    console.warn("The open document cannot be remembered.", error);
-  }
+  keepText(KEY, id, WHAT, "session");
 }

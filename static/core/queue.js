@@ -6,6 +6,7 @@
 /** @import { Message, Upload } from "./types.js" */
 
 import { isLive, state, tell } from "./state.js";
+import { keepText, readValue } from "./storage.js";
 import { endedEarly } from "./words.js";
 
 /**
@@ -20,6 +21,7 @@ import { endedEarly } from "./words.js";
  */
 
 const PREFIX = "odysseus.queue.";
+const WHAT = "The queue";
 
 /** The sessions whose next message is being sent. @type {Set<string>} */
 export const underWay = new Set();
@@ -35,13 +37,8 @@ export function readQueue(session) {
   if (!session) return [];
   const own = unkept.get(session);
   if (own) return own;
-  try {
-    const found = JSON.parse(localStorage.getItem(PREFIX + session) ?? "[]");
-    return Array.isArray(found) ? found : [];
-  } catch (error) {
-    console.warn("The queue cannot be read.", error);
-    return [];
-  }
+  const found = readValue(PREFIX + session, [], WHAT);
+  return Array.isArray(found) ? found : [];
 }
 
 /**
@@ -52,13 +49,7 @@ function keepQueue(session, items) {
   const unwritten = items.some(({ wishes }) => wishes.incognito === true);
   if (unwritten) unkept.set(session, items);
   else unkept.delete(session);
-  try {
-    if (items.length && !unwritten) localStorage.setItem(PREFIX + session, JSON.stringify(items));
-    else localStorage.removeItem(PREFIX + session);
-  } catch (error) {
-    console.warn("The queue cannot be kept.", error);
-    unkept.set(session, items);
-  }
+  if (!keepText(PREFIX + session, items.length && !unwritten ? JSON.stringify(items) : "", WHAT)) unkept.set(session, items);
   tell("queue");
 }
 

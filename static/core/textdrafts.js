@@ -5,6 +5,8 @@
 
 /** @typedef {{ text: string, base: string, version: number }} TextDraft  `base` is the text that it was made on. */
 
+import { keepText } from "./storage.js";
+
 const PREFIX = "odysseus.document.";
 const TAB = Math.random().toString(36).slice(2);
 const BEFORE = "odysseus.tab";
@@ -35,12 +37,7 @@ const keyOf = (id) => `${PREFIX}${id}.${TAB}`;
  * @param {TextDraft | null} draft  null forgets it
  */
 export function keepTextDraft(id, draft) {
-  try {
-    if (draft) localStorage.setItem(keyOf(id), JSON.stringify(draft));
-    else localStorage.removeItem(keyOf(id));
-  } catch (error) {
-    console.warn("The unsaved text cannot be kept in the browser.", error);
-  }
+  keepText(keyOf(id), draft ? JSON.stringify(draft) : "", "The unsaved text");
 }
 
 /** @param {string} key */

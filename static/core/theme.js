@@ -1,5 +1,8 @@
 /** The look that was wished for: light, dark, or what the system has; and the size of the text. Kept in the browser. */
 
+import { keepText, readText } from "./storage.js";
+
+const WHAT = "The look";
 const THEME = "odysseus.theme";
 const TEXT = "odysseus.text-size";
 
@@ -12,7 +15,7 @@ export function setTheme(name) {
   const theme = SYSTEM.includes(String(name)) ? "" : name;
   if (theme !== "" && theme !== "light" && theme !== "dark") return;
   put("theme", theme);
-  keep(THEME, theme);
+  keepText(THEME, theme, WHAT);
 }
 
 /** The theme that was wished for; empty is the system's. */
@@ -22,7 +25,7 @@ export const readTheme = () => document.documentElement.dataset.theme ?? "";
 export function setTextSize(size) {
   const known = SIZES.includes(size) ? size : "";
   put("text", known);
-  keep(TEXT, known);
+  keepText(TEXT, known, WHAT);
 }
 
 /** The size of the text; empty is the usual one. */
@@ -37,23 +40,7 @@ function put(name, value) {
   else delete document.documentElement.dataset[name];
 }
 
-/**
- * @param {string} key
- * @param {string} value
- */
-function keep(key, value) {
-  try {
-    localStorage.setItem(key, value);
-  } catch (error) {
-    console.warn("The look cannot be kept.", error);
-  }
-}
-
 export function restoreTheme() {
-  try {
-    put("theme", localStorage.getItem(THEME) ?? "");
-    put("text", localStorage.getItem(TEXT) ?? "");
-  } catch (error) {
-    console.warn("The look cannot be read.", error);
-  }
+  put("theme", readText(THEME, WHAT));
+  put("text", readText(TEXT, WHAT));
 }

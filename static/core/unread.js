@@ -6,6 +6,7 @@
 /** @import { Session } from "./types.js" */
 
 import { state, tell, watch } from "./state.js";
+import { keepText } from "./storage.js";
 
 const KEY = "odysseus.seen";
 
@@ -19,7 +20,7 @@ function read() {
   try {
     seen = JSON.parse(localStorage.getItem(KEY) ?? "{}") ?? {};
   } catch (error) {
-    console.warn("The unread marks cannot be read.", error);
+    console.warn("The unread marks cannot be read.", error); // what this tab knows of them stays
   }
 }
 
@@ -40,11 +41,7 @@ function note() {
   const next = Object.fromEntries(state.sessions.map((session) => [session.id, isShown(session) ? lastOf(session) : (seen[session.id] ?? lastOf(session))]));
   if (JSON.stringify(next) === JSON.stringify(seen)) return;
   seen = next;
-  try {
-    localStorage.setItem(KEY, JSON.stringify(seen));
-  } catch (error) {
-    console.warn("The unread marks cannot be kept.", error);
-  }
+  keepText(KEY, JSON.stringify(seen), "The list of unread marks");
 }
 
 /** To be started before those that draw. */
