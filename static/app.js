@@ -37,6 +37,8 @@ const seenButton = byId("seen-open", HTMLButtonElement);
 
 let hiding = 0;
 let looking = 0;
+/** The last key for the commands while they are loaded. @type {KeyboardEvent | null} */
+let pressed = null;
 let queueShown = false;
 let missingShown = false;
 
@@ -98,15 +100,18 @@ function onNews(news) {
   if (!hidden && news.kind === "run" && news.session === state.chat.session) void syncChat();
 }
 
-/** The commands are loaded with the first key that may be one of theirs, and it is given to them then. @param {KeyboardEvent} event */
+/** The commands are loaded with the first key that may be one of theirs; the last that came by then is given to them. @param {KeyboardEvent} event */
 async function onFirstKey(event) {
   const mod = event.ctrlKey || event.metaKey;
   const theirs = mod ? /^[kof]$/i.test(event.key) : event.key === "?" || (event.key === "Escape" && event.shiftKey);
   if (!theirs || event.defaultPrevented) return;
   if (mod && (event.shiftKey || /k/i.test(event.key))) event.preventDefault(); // the browser's own meaning of it
-  document.removeEventListener("keydown", onFirstKey);
+  const loading = pressed !== null;
+  pressed = event;
+  if (loading) return;
   const { startCommands } = await import("./views/commands.js");
-  startCommands({ research: () => void openResearch(), settings: openSettings, models: openPicker, chats: showChats, seen: () => void openSeen() }, event);
+  document.removeEventListener("keydown", onFirstKey);
+  startCommands({ research: () => void openResearch(), settings: openSettings, models: openPicker, chats: showChats, seen: () => void openSeen() }, pressed);
 }
 
 /** The way to the commands without their keys: as if these had been pressed. */

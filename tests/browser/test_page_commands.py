@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from playwright.async_api import Browser, Locator, expect
+from playwright.async_api import Browser, Locator, Route, expect
 from upstream import DONE, Pause, Upstream, answer, finish, text_chunk, usage
 
 from browser.bench import Program, Seat, Tab, seated
@@ -102,6 +102,23 @@ async def test_an_answer_is_stopped_and_copied_by_command_and_said_in_the_status
     await expect(tab.status).to_have_text("Copied.")
     assert await tab.js("window.copied") == "**Half** of it."
     await expect(tab.field).to_be_focused()
+
+
+async def test_a_key_that_comes_while_the_commands_are_loaded_is_not_lost(seat: Seat) -> None:
+    tab = await seat.tab()
+    gate = asyncio.Event()
+
+    async def late(route: Route) -> None:
+        await gate.wait()
+        await route.continue_()
+
+    await tab.page.route("**/views/commands.js", late)
+    await tab.field.press("?")
+    await tab.page.locator("#picker-button").focus()
+    await tab.page.keyboard.press("?")
+    gate.set()
+    await expect(tab.page.locator("#help")).to_be_visible()
+    await expect(tab.field).to_have_value("?")
 
 
 async def test_the_help_sheet_lists_the_keys_that_work(seat: Seat) -> None:
