@@ -1,4 +1,4 @@
-"""One Chromium for the run, one program and one scripted upstream for each test file, one profile for each test."""
+"""One Chromium, one program and one scripted upstream for each test file, one profile for each test."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ from upstream import Upstream
 from browser.bench import Program, Seat, chromium, config_for, launch, seated
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def browser() -> AsyncIterator[Browser]:
-    """Chromium; without one the tests are skipped, or fail where everything is required."""
+    """Chromium, a fresh one: after hundreds of profiles it may stop drawing for seconds.
+
+    Without one the tests are skipped, or fail where everything is required.
+    """
     path = chromium()
     if path is None:
         reason = "There is no Chromium: install the package `chromium` to run the page's tests."
