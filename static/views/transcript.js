@@ -14,6 +14,10 @@ import { deleteMessage } from "../core/turns.js";
 import { createMessage } from "./message.js";
 
 const EARLIER_AT = 240;
+/** Characters of markup that are drawn in one go: some 20 ms of work on a small machine. */
+const AT_ONCE = 16_000;
+/** What a message's own buttons and lines weigh beside its text, in the same measure. */
+const FRAME_WEIGHT = 1_000;
 
 const area = byId("scroller", HTMLElement);
 const log = byId("log", HTMLElement);
@@ -27,6 +31,8 @@ let shown = null;
 /** @type {Map<string, Row<Message>>} */
 let rows = new Map();
 let frame = 0;
+/** How many of the oldest messages are not drawn yet. */
+let undrawn = 0;
 
 const keeper = new ScrollKeeper(area, byId("thread", HTMLElement), (following) => {
   latest.hidden = following;
@@ -104,6 +110,22 @@ function watchWidth() {
 /** @param {Message} message */
 const create = (message) => createMessage(message, deeds, () => keeper.release());
 
+/**
+ * Where the drawn messages begin: what is older than any that is drawn comes in bit by bit, from the newest up, so that no long
+ * page of answers holds up the reader.
+ *
+ * @param {Message[]} messages
+ */
+function beginning(messages) {
+  const known = messages.findIndex(({ key }) => rows.has(key));
+  let start = known < 0 ? messages.length : known;
+  for (let room = AT_ONCE; start > 0 && room > 0; start -= 1) {
+    const before = messages[start - 1];
+    room -= FRAME_WEIGHT + (before?.html ?? before?.content ?? "").length;
+  }
+  return start;
+}
+
 /** Draw the messages. A chat that has just been opened starts from an empty log and at its end. */
 function drawMessages() {
   const { chat } = state;
@@ -114,21 +136,29 @@ function drawMessages() {
     log.replaceChildren();
   }
   const first = log.firstElementChild;
+  undrawn = beginning(chat.messages);
+  const drawn = chat.messages.slice(undrawn);
   const place = () => {
-    reconcile(log, rows, chat.messages, (message) => message.key, create);
+    reconcile(log, rows, drawn, (message) => message.key, create);
     drawSurroundings(chat);
   };
-  if (first && chat.messages[0] && rows.get(chat.messages[0].key)?.node !== first) keeper.keepPlace(place);
+  if (first && drawn[0] && rows.get(drawn[0].key)?.node !== first) keeper.keepPlace(place);
   else place();
   if (opened) keeper.toEnd();
   showTarget(chat);
   settleSoon();
+  if (undrawn) setTimeout(drawMore);
+}
+
+/** The next of what is not drawn yet, unless something else has drawn it meanwhile. */
+function drawMore() {
+  if (undrawn && shown === state.chat) drawMessages();
 }
 
 /** @param {Chat} chat */
 function drawSurroundings(chat) {
   document.body.dataset.empty = String(chat.phase === "ready" && chat.messages.length === 0);
-  earlier.hidden = !chat.hasMore;
+  earlier.hidden = !chat.hasMore || undrawn > 0;
   earlier.disabled = chat.loadingEarlier;
   problem.hidden = chat.phase !== "failed";
   const way = chat.gone
@@ -193,7 +223,7 @@ export function startTranscript() {
   document.addEventListener("visibilitychange", drawLiveSoon);
   watchWidth();
   document.addEventListener("keydown", goToEnd);
-  area.addEventListener("scroll", () => area.scrollTop < EARLIER_AT && state.chat.hasMore && void loadEarlier(), { passive: true });
+  area.addEventListener("scroll", () => area.scrollTop < EARLIER_AT && state.chat.hasMore && !undrawn && void loadEarlier(), { passive: true });
   earlier.addEventListener("click", () => void loadEarlier());
   latest.addEventListener("click", () => keeper.toEnd());
 }

@@ -128,6 +128,29 @@ async def test_earlier_messages_come_in_above_without_moving_the_view(seat: Seat
     await expect(tab.page.locator("#earlier")).to_be_hidden()
 
 
+async def test_a_long_page_of_answers_is_drawn_bit_by_bit_from_its_end(seat: Seat) -> None:
+    tab = await seat.tab()
+    for number in range(12):
+        seat.upstream.reply(*words(60), *END)
+        await tab.ask(f"Question {number}.")
+    note = """() => addEventListener("DOMContentLoaded", () => {
+        const log = document.getElementById("log");
+        window.drawn = [];
+        const asked = () => [...log.querySelectorAll(".bubble")].map((node) => node.textContent);
+        const look = () => window.drawn.push([log.childElementCount, ...asked()]);
+        new MutationObserver(look).observe(log, { childList: true });
+    })"""
+    await tab.page.add_init_script(f"({note})()")
+    await tab.page.reload()
+    await expect(tab.page.locator("article")).to_have_count(24)
+    drawn = await tab.js("window.drawn.filter(([count]) => count)")
+    counts = [count for count, *_ in drawn]
+    assert max(after - before for before, after in zip([0, *counts], counts, strict=False)) <= 10, counts
+    wanted = [f"Question {number}." for number in range(12)]
+    assert all(asked == wanted[-len(asked) :] for _, *asked in drawn if asked), drawn
+    assert await tab.js(FROM_END) <= 1
+
+
 async def test_answers_out_of_sight_are_not_drawn_and_yet_keep_their_height_and_are_found(seat: Seat) -> None:
     tab = await seat.tab()
     for number in range(3):
