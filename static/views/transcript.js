@@ -88,10 +88,11 @@ const deeds = {
  */
 function settleSoon() {
   const { chat } = state;
+  const drawn = chat.messages.filter(({ key, live }) => rows.has(key) && (!live || live.ended));
   requestAnimationFrame(() =>
     requestAnimationFrame(() => {
       if (shown !== chat || !area.checkVisibility()) return;
-      for (const { key, live } of chat.messages) if (!live || live.ended) rows.get(key)?.node.classList.add("settled");
+      for (const { key } of drawn) rows.get(key)?.node.classList.add("settled");
     }),
   );
 }
