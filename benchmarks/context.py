@@ -51,12 +51,12 @@ class Bench:
     async def say(self, session: str, first: int, turns: int, length: int) -> None:
         """Store turns of so many characters a message."""
 
-        async def work(db: Connection) -> None:
+        def work(db: Connection) -> None:
             for number in range(first, first + turns):
                 text = (f"{number} " + WORDS * (length // len(WORDS) + 1))[:length]
                 for role in ("user", "assistant"):
                     made = Message(new_message_id(), session, 0, "user" if role == "user" else "assistant", text, {}, 0)
-                    await append_message(db, made)
+                    append_message(db, made)
 
         await self._db.write(work)
 

@@ -21,8 +21,8 @@ class AgentSessionStore:
         """Say that the agent's session is used now. False when there is none, or none that is still in use."""
         now = self._clock.wall()
 
-        async def work(db: Connection) -> bool:
-            cursor = await db.execute(
+        def work(db: Connection) -> bool:
+            cursor = db.execute(
                 "UPDATE sessions SET used_at = ? WHERE id = ? AND agent = ? AND used_at > ?",
                 (now, session_id, agent, now - seconds),
             )
@@ -34,20 +34,20 @@ class AgentSessionStore:
         """Begin a session. Raises TooMany when `most` are in use; sweeps away what is long out of use."""
         now = self._clock.wall()
 
-        async def work(db: Connection) -> None:
-            await db.execute(
+        def work(db: Connection) -> None:
+            db.execute(
                 "DELETE FROM sessions WHERE agent = ? AND used_at <= ?", (agent, now - max(seconds, KEPT_SECONDS))
             )
-            rows = await db.execute_fetchall(
+            rows = db.execute(
                 "SELECT count(*), min(used_at) FROM sessions WHERE agent = ? AND used_at > ?", (agent, now - seconds)
-            )
+            ).fetchall()
             ((count, oldest),) = rows
             if count >= most:
                 raise TooMany(
                     f"The agent has {most:,} sessions in use, which is its limit. Try again later, or end one.",
                     retry_after=max(1.0, oldest + seconds - now),
                 )
-            await db.execute(
+            db.execute(
                 """INSERT INTO sessions (id, name, endpoint_id, model, mode, created_at, updated_at, agent, used_at)
                    VALUES (?1, '', '', '', 'agent', ?2, ?2, ?3, ?2)""",
                 (session_id, now, agent),

@@ -47,8 +47,8 @@ class ApprovalStore:
             pending.expires_at,
         )
 
-        async def work(db: Connection) -> None:
-            await db.execute(
+        def work(db: Connection) -> None:
+            db.execute(
                 """INSERT INTO approvals (id, session_id, run_id, state, digest, sealed, created_at, expires_at)
                    VALUES (?, ?, ?, 'pending', ?, ?, ?, ?)""",
                 row,
@@ -74,9 +74,9 @@ class ApprovalStore:
         return {row[0]: "expired" if row[1] == "pending" and row[2] <= now else row[1] for row in rows}
 
 
-async def decide(db: Connection, approval_id: str, session_id: str, state: ApprovalState, now: float) -> None:
+def decide(db: Connection, approval_id: str, session_id: str, state: ApprovalState, now: float) -> None:
     """Use an approval within a transaction. Raises Conflict when somebody was faster, or it is too late."""
-    cursor = await db.execute(
+    cursor = db.execute(
         "UPDATE approvals SET state = ? WHERE id = ? AND session_id = ? AND state = 'pending' AND expires_at > ?",
         (state, approval_id, session_id, now),
     )
@@ -84,6 +84,6 @@ async def decide(db: Connection, approval_id: str, session_id: str, state: Appro
         raise Conflict(GONE)
 
 
-async def retire(db: Connection, session_id: str) -> None:
+def retire(db: Connection, session_id: str) -> None:
     """Let what waits in the session wait no longer, within a transaction."""
-    await db.execute("UPDATE approvals SET state = 'retired' WHERE session_id = ? AND state = 'pending'", (session_id,))
+    db.execute("UPDATE approvals SET state = 'retired' WHERE session_id = ? AND state = 'pending'", (session_id,))

@@ -62,20 +62,19 @@ class ChangeStore:
         """
         rows = [(run_id, each.root, each.path, each.before, each.mode, each.after_hash) for each in changes]
 
-        async def work(db: Connection) -> Sequence[int]:
-            async with db.execute("SELECT 1 FROM runs WHERE run_id = ?", (run_id,)) as cursor:
-                if await cursor.fetchone() is None:
-                    raise NotFound("There is no such run. Its session may have been deleted.")
+        def work(db: Connection) -> Sequence[int]:
+            if db.execute("SELECT 1 FROM runs WHERE run_id = ?", (run_id,)).fetchone() is None:
+                raise NotFound("There is no such run. Its session may have been deleted.")
             sql = "INSERT INTO file_changes (run_id, root, path, before, mode, after_hash) VALUES (?, ?, ?, ?, ?, ?)"
-            return [(await db.execute(sql, row)).lastrowid or 0 for row in rows]
+            return [(db.execute(sql, row)).lastrowid or 0 for row in rows]
 
         return await self._db.write(work)
 
     async def forget(self, numbers: Sequence[int]) -> None:
         """Drop steps that could not be taken."""
 
-        async def work(db: Connection) -> None:
-            await db.executemany("DELETE FROM file_changes WHERE number = ?", [(number,) for number in numbers])
+        def work(db: Connection) -> None:
+            db.executemany("DELETE FROM file_changes WHERE number = ?", [(number,) for number in numbers])
 
         await self._db.write(work)
 
@@ -107,8 +106,8 @@ class ChangeStore:
         """The run's steps were taken back; what the files held is not needed any more."""
         now = self._clock.wall()
 
-        async def work(db: Connection) -> None:
-            await db.execute(
+        def work(db: Connection) -> None:
+            db.execute(
                 "UPDATE file_changes SET undone_at = ?, before = NULL WHERE run_id = ? AND undone_at IS NULL",
                 (now, run_id),
             )

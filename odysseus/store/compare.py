@@ -132,13 +132,13 @@ class CompareStore:
         panes = [Pane(uuid.uuid4().hex, LETTERS[place], route) for place, route in enumerate(routes)]
         comparison = Comparison(uuid.uuid4().hex, question[:QUESTION_LIMIT], blind, None, now, panes)
 
-        async def work(db: Connection) -> None:
-            await db.execute(
+        def work(db: Connection) -> None:
+            db.execute(
                 "INSERT INTO comparisons (id, question, blind, created_at) VALUES (?, ?, ?, ?)",
                 (comparison.id, comparison.question, blind, now),
             )
             for place, pane in enumerate(panes):
-                await _insert_pane(db, comparison, place, pane)
+                _insert_pane(db, comparison, place, pane)
 
         await self._db.write(work)
         return comparison
@@ -146,8 +146,8 @@ class CompareStore:
     async def vote(self, comparison_id: str, vote: str) -> Comparison:
         """Store the vote, whose word must fit. Raises NotFound; Conflict for a blind one that has its vote."""
 
-        async def work(db: Connection) -> int:
-            cursor = await db.execute(
+        def work(db: Connection) -> int:
+            cursor = db.execute(
                 "UPDATE comparisons SET vote = ? WHERE id = ? AND NOT (blind AND vote IS NOT NULL)",
                 (vote, comparison_id),
             )
@@ -162,12 +162,12 @@ class CompareStore:
     async def delete(self, comparison_id: str) -> None:
         """Remove it with the sessions of its panes. Raises NotFound."""
 
-        async def work(db: Connection) -> None:
-            await db.execute(
+        def work(db: Connection) -> None:
+            db.execute(
                 "DELETE FROM sessions WHERE id IN (SELECT session_id FROM compare_panes WHERE comparison_id = ?)",
                 (comparison_id,),
             )
-            cursor = await db.execute("DELETE FROM comparisons WHERE id = ?", (comparison_id,))
+            cursor = db.execute("DELETE FROM comparisons WHERE id = ?", (comparison_id,))
             if cursor.rowcount == 0:
                 raise NotFound(NO_COMPARISON)
 
@@ -198,11 +198,11 @@ def _meaning(pane: Pane, vote: str | None) -> str:
     return "win" if vote == pane.letter else "loss"
 
 
-async def _insert_pane(db: Connection, comparison: Comparison, place: int, pane: Pane) -> None:
+def _insert_pane(db: Connection, comparison: Comparison, place: int, pane: Pane) -> None:
     now, route = comparison.created_at, pane.route
     session = Session(pane.session_id, "", route.endpoint_id, route.model, "chat", False, False, 0, now, now, None, 0)
-    await insert_session(db, session)
-    await db.execute(
+    insert_session(db, session)
+    db.execute(
         """INSERT INTO compare_panes (session_id, comparison_id, place, endpoint_id, endpoint_label, model)
            VALUES (?, ?, ?, ?, ?, ?)""",
         (pane.session_id, comparison.id, place, route.endpoint_id, route.endpoint_label, route.model),

@@ -1,17 +1,18 @@
 """The database file: one writer, one reader, whole transactions, numbered migrations.
 
-A write is a function that gets the writer's connection inside `BEGIN IMMEDIATE`; it commits when the function returns
-and rolls back when it raises. A caller that is cancelled leaves its write to finish. Knows no table.
+A write is a plain function that gets the writer's connection inside `BEGIN IMMEDIATE`; it commits when the function
+returns and rolls back when it raises. The whole of it runs in one go in the writer's thread, where it may block, so
+writes come one after the other, and a caller that is cancelled leaves its write to finish. Knows no table.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import sqlite3
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,7 +25,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Row = sqlite3.Row
-Connection = aiosqlite.Connection
+Connection = sqlite3.Connection
 
 BUSY_SECONDS = 5.0
 
@@ -32,24 +33,31 @@ BUSY_SECONDS = 5.0
 logging.getLogger("aiosqlite").setLevel(logging.WARNING)
 
 
+class _Worker(aiosqlite.Connection):
+    """A connection and its thread. The library goes there and back for each statement, which most are not worth."""
+
+    async def run(self, work: Callable[[Connection], T]) -> T:
+        """Call `work` with the connection in its thread, after all that was asked before."""
+        result: T = await self._execute(work, self._conn)  # type: ignore[no-untyped-call]
+        return result
+
+
 class Database:
     """An open database. Make one with `open`, end it with `close`."""
 
-    def __init__(self, writer: Connection, reader: Connection) -> None:
+    def __init__(self, writer: _Worker, reader: _Worker) -> None:
         self._writer = writer
         self._reader = reader
-        self._lock = asyncio.Lock()
-        self._writes: set[asyncio.Task[Any]] = set()
 
     @classmethod
     async def open(cls, path: Path, *, busy_seconds: float = BUSY_SECONDS) -> Database:
         """Open or create the file and bring it to the current layout. Raises StoreError."""
-        opened: list[Connection] = []
+        opened: list[_Worker] = []
         try:
             # The file holds the keys of endpoints; SQLite gives its companions the same mode.
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
             opened.append(await _connect(path, busy_seconds))
-            await _migrate(opened[0])
+            await opened[0].run(_migrate)
             opened.append(await _connect(path, busy_seconds))
             await opened[1].execute("PRAGMA query_only = ON")
         except (OSError, sqlite3.Error, StoreError) as error:
@@ -58,12 +66,9 @@ class Database:
             raise store_error(error) from error
         return cls(opened[0], opened[1])
 
-    async def write(self, work: Callable[[Connection], Awaitable[T]]) -> T:
+    async def write(self, work: Callable[[Connection], T]) -> T:
         """Run `work` as one transaction and give its result. Raises StoreError; then nothing of it is stored."""
-        task = asyncio.create_task(self._transact(work))
-        self._writes.add(task)
-        task.add_done_callback(self._writes.discard)
-        return await asyncio.shield(task)
+        return await self._writer.run(partial(_transact, work))
 
     async def read(self, sql: str, parameters: Iterable[Any] | Mapping[str, Any] = ()) -> list[Row]:
         """All rows of a query, from the last committed state. Raises StoreError."""
@@ -79,47 +84,50 @@ class Database:
 
     async def close(self) -> None:
         """Let the writes under way finish, then close both connections."""
-        while self._writes:
-            await asyncio.wait(set(self._writes))
         await self._reader.close()
         await self._writer.close()
 
-    async def _transact(self, work: Callable[[Connection], Awaitable[T]]) -> T:
-        async with self._lock:
-            try:
-                await self._writer.execute("BEGIN IMMEDIATE")
-                result = await work(self._writer)
-                await self._writer.execute("COMMIT")
-            except sqlite3.Error as error:
-                await self._roll_back()
-                raise store_error(error) from error
-            except BaseException:
-                await self._roll_back()
-                raise
-            return result
 
-    async def _roll_back(self) -> None:
-        # SQLite has already rolled back after some errors (a full disk); then this one says that nothing is open.
-        with suppress(sqlite3.OperationalError):
-            await self._writer.execute("ROLLBACK")
-
-
-async def _connect(path: Path, busy_seconds: float) -> Connection:
-    connection = await aiosqlite.connect(path, timeout=busy_seconds, isolation_level=None)
+def _transact(work: Callable[[Connection], T], connection: Connection) -> T:
     try:
-        connection.row_factory = sqlite3.Row
-        # SQLite's own lower() knows ASCII only.
-        await connection.create_function("fold", 1, str.casefold, deterministic=True)
-        await connection.execute("PRAGMA foreign_keys = ON")
-        await connection.execute("PRAGMA synchronous = NORMAL")
-        async with connection.execute("PRAGMA journal_mode = WAL") as cursor:
-            row = await cursor.fetchone()
-        if row is None or row[0] != "wal":
-            raise StoreError("The data folder is on a file system that cannot hold the database (no write-ahead log).")
+        connection.execute("BEGIN IMMEDIATE")
+        result = work(connection)
+        connection.execute("COMMIT")
+    except sqlite3.Error as error:
+        _roll_back(connection)
+        raise store_error(error) from error
+    except BaseException:
+        _roll_back(connection)
+        raise
+    return result
+
+
+def _roll_back(connection: Connection) -> None:
+    # SQLite has already rolled back after some errors (a full disk); then this one says that nothing is open.
+    with suppress(sqlite3.OperationalError):
+        connection.execute("ROLLBACK")
+
+
+async def _connect(path: Path, busy_seconds: float) -> _Worker:
+    connect = partial(sqlite3.connect, path, timeout=busy_seconds, isolation_level=None)
+    connection = _Worker(connect, iter_chunk_size=1)
+    await connection
+    try:
+        await connection.run(_prepare)
     except BaseException:
         await connection.close()  # its thread would keep the process alive
         raise
     return connection
+
+
+def _prepare(connection: Connection) -> None:
+    connection.row_factory = sqlite3.Row
+    # SQLite's own lower() knows ASCII only.
+    connection.create_function("fold", 1, str.casefold, deterministic=True)
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA synchronous = NORMAL")
+    if connection.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
+        raise StoreError("The data folder is on a file system that cannot hold the database (no write-ahead log).")
 
 
 def migrations() -> list[tuple[int, str]]:
@@ -129,16 +137,14 @@ def migrations() -> list[tuple[int, str]]:
     return sorted((int(entry.name.split("_")[0]), entry.read_text("utf-8")) for entry in found)
 
 
-async def _migrate(connection: Connection) -> None:
-    async with connection.execute("PRAGMA user_version") as cursor:
-        row = await cursor.fetchone()
-    version = int(row[0]) if row else 0
+def _migrate(connection: Connection) -> None:
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
     steps = migrations()
     if version > steps[-1][0]:
         raise StoreError("The database was written by a newer Odysseus. Use that version, or another data folder.")
     for number, sql in steps:
         if number > version:
-            await connection.executescript(f"BEGIN;\n{sql}\nPRAGMA user_version = {number};\nCOMMIT;")
+            connection.executescript(f"BEGIN;\n{sql}\nPRAGMA user_version = {number};\nCOMMIT;")
 
 
 def store_error(error: Exception) -> StoreError:

@@ -123,15 +123,15 @@ class DocumentStore:
         now = self._clock.wall()
         made = Document(secrets.token_hex(6), session_id, title, language, 1, content, now, now)
 
-        async def work(db: Connection) -> None:
+        def work(db: Connection) -> None:
             if session_id is not None:
-                await _check_room(db, session_id)
-            await db.execute(
+                _check_room(db, session_id)
+            db.execute(
                 """INSERT INTO documents (id, session_id, title, language, created_at, updated_at)
                    VALUES (?, ?, ?, ?, ?, ?)""",
                 (made.id, session_id, title, language, now, now),
             )
-            await _add_version(db, made, author)
+            _add_version(db, made, author)
 
         await self._db.write(work)
         return made
@@ -145,23 +145,23 @@ class DocumentStore:
         """
         now = self._clock.wall()
 
-        async def work(db: Connection) -> Document:
-            newest = await _newest(db, session_id, document_id)
-            return await _next_version(db, newest, change(newest), author, now)
+        def work(db: Connection) -> Document:
+            newest = _newest(db, session_id, document_id)
+            return _next_version(db, newest, change(newest), author, now)
 
         return await self._db.write(work)
 
     async def describe(self, document_id: str, title: str | None, language: str | None) -> Document:
         """Set title and language; None leaves one as it is. Raises NotFound."""
 
-        async def work(db: Connection) -> Document:
-            newest = await _newest(db, None, document_id)
+        def work(db: Connection) -> Document:
+            newest = _newest(db, None, document_id)
             made = replace(
                 newest,
                 title=newest.title if title is None else title,
                 language=newest.language if language is None else language,
             )
-            await db.execute(
+            db.execute(
                 "UPDATE documents SET title = ?, language = ? WHERE id = ?", (made.title, made.language, document_id)
             )
             return made
@@ -171,21 +171,21 @@ class DocumentStore:
     async def delete(self, document_id: str) -> None:
         """The document with all its versions. Raises NotFound."""
 
-        async def work(db: Connection) -> None:
-            await _newest(db, None, document_id)
-            await db.execute("DELETE FROM documents WHERE id = ?", (document_id,))
+        def work(db: Connection) -> None:
+            _newest(db, None, document_id)
+            db.execute("DELETE FROM documents WHERE id = ?", (document_id,))
 
         await self._db.write(work)
 
     async def invite(self, session_id: str, document_id: str) -> None:
         """Have the document be found in this session too. Raises NotFound for either."""
 
-        async def work(db: Connection) -> None:
-            newest = await _newest(db, None, document_id)
-            if not list(await db.execute_fetchall("SELECT 1 FROM sessions WHERE id = ?", (session_id,))):
+        def work(db: Connection) -> None:
+            newest = _newest(db, None, document_id)
+            if not db.execute("SELECT 1 FROM sessions WHERE id = ?", (session_id,)).fetchone():
                 raise NotFound(_NO_SESSION)
             if newest.session_id != session_id:
-                await db.execute("INSERT OR IGNORE INTO document_guests VALUES (?, ?)", (document_id, session_id))
+                db.execute("INSERT OR IGNORE INTO document_guests VALUES (?, ?)", (document_id, session_id))
 
         await self._db.write(work)
 
@@ -206,10 +206,10 @@ class DocumentStore:
         """Keep what `make` suggests for the newest version: find, replace, reason each. Raises NotFound."""
         now = self._clock.wall()
 
-        async def work(db: Connection) -> tuple[Document, Sequence[Suggestion]]:
-            newest = await _newest(db, session_id, document_id)
+        def work(db: Connection) -> tuple[Document, Sequence[Suggestion]]:
+            newest = _newest(db, session_id, document_id)
             made = [_suggestion(newest, given) for given in make(newest)]
-            await db.executemany(
+            db.executemany(
                 """INSERT INTO document_suggestions (id, document_id, version, find, replacement, reason, created_at)
                    VALUES (?, ?, ?, ?, ?, ?, ?)""",
                 [(one.id, one.document_id, one.version, one.find, one.replacement, one.reason, now) for one in made],
@@ -237,13 +237,13 @@ class DocumentStore:
         """
         now = self._clock.wall()
 
-        async def work(db: Connection) -> Document:
-            newest = await _newest(db, None, document_id)
-            suggestion = await _open_suggestion(db, document_id, suggestion_id)
+        def work(db: Connection) -> Document:
+            newest = _newest(db, None, document_id)
+            suggestion = _open_suggestion(db, document_id, suggestion_id)
             if apply:
-                newest = await _next_version(db, newest, apply(newest, suggestion), "user", now)
+                newest = _next_version(db, newest, apply(newest, suggestion), "user", now)
             state = "accepted" if apply else "rejected"
-            await db.execute("UPDATE document_suggestions SET state = ? WHERE id = ?", (state, suggestion_id))
+            db.execute("UPDATE document_suggestions SET state = ? WHERE id = ?", (state, suggestion_id))
             return newest
 
         return await self._db.write(work)
@@ -261,52 +261,48 @@ def _document(rows: Sequence[Row], session_id: str | None, document_id: str) -> 
     return Document(**dict(rows[0]))
 
 
-async def _newest(db: Connection, session_id: str | None, document_id: str) -> Document:
-    return _document(list(await db.execute_fetchall(*_query(session_id, document_id))), session_id, document_id)
+def _newest(db: Connection, session_id: str | None, document_id: str) -> Document:
+    return _document(db.execute(*_query(session_id, document_id)).fetchall(), session_id, document_id)
 
 
-async def _next_version(db: Connection, newest: Document, content: str, author: Author, now: float) -> Document:
+def _next_version(db: Connection, newest: Document, content: str, author: Author, now: float) -> Document:
     if content == newest.content:
         return newest
     made = replace(newest, version=newest.version + 1, content=content, updated_at=now)
-    await db.execute("UPDATE documents SET updated_at = ? WHERE id = ?", (now, made.id))
-    await _add_version(db, made, author)
+    db.execute("UPDATE documents SET updated_at = ? WHERE id = ?", (now, made.id))
+    _add_version(db, made, author)
     return made
 
 
-async def _open_suggestion(db: Connection, document_id: str, suggestion_id: str) -> Suggestion:
-    rows = list(
-        await db.execute_fetchall(
-            """SELECT id, document_id, version, find, replacement, reason, state FROM document_suggestions
-               WHERE document_id = ? AND id = ?""",
-            (document_id, suggestion_id),
-        )
-    )
-    if not rows:
+def _open_suggestion(db: Connection, document_id: str, suggestion_id: str) -> Suggestion:
+    row = db.execute(
+        """SELECT id, document_id, version, find, replacement, reason, state FROM document_suggestions
+           WHERE document_id = ? AND id = ?""",
+        (document_id, suggestion_id),
+    ).fetchone()
+    if not row:
         raise NotFound("There is no such suggestion for this document.")
-    found = Suggestion(**dict(rows[0]))
+    found = Suggestion(**dict(row))
     if found.state != "open":
         raise Conflict(f"This suggestion was {found.state} already.")
     return found
 
 
-async def _add_version(db: Connection, document: Document, author: Author) -> None:
-    await db.execute(
+def _add_version(db: Connection, document: Document, author: Author) -> None:
+    db.execute(
         "INSERT INTO document_versions (document_id, version, content, author, created_at) VALUES (?, ?, ?, ?, ?)",
         (document.id, document.version, document.content, author, document.updated_at),
     )
 
 
-async def _check_room(db: Connection, session_id: str) -> None:
-    rows = list(
-        await db.execute_fetchall(
-            "SELECT (SELECT count(*) FROM documents WHERE session_id = s.id) FROM sessions s WHERE s.id = ?",
-            (session_id,),
-        )
-    )
-    if not rows:
+def _check_room(db: Connection, session_id: str) -> None:
+    row = db.execute(
+        "SELECT (SELECT count(*) FROM documents WHERE session_id = s.id) FROM sessions s WHERE s.id = ?",
+        (session_id,),
+    ).fetchone()
+    if not row:
         raise NotFound(_NO_SESSION)
-    if rows[0][0] >= MOST_DOCUMENTS:
+    if row[0] >= MOST_DOCUMENTS:
         raise Conflict(f"This chat has {MOST_DOCUMENTS} documents, which is the most. Edit one of them instead.")
 
 

@@ -23,10 +23,8 @@ class EndpointStore:
         """Keep an endpoint."""
         values = (endpoint.id, endpoint.label, endpoint.kind, endpoint.base_url, endpoint.api_key)
 
-        async def work(db: Connection) -> None:
-            await db.execute(
-                "INSERT INTO endpoints (id, label, kind, base_url, api_key) VALUES (?, ?, ?, ?, ?)", values
-            )
+        def work(db: Connection) -> None:
+            db.execute("INSERT INTO endpoints (id, label, kind, base_url, api_key) VALUES (?, ?, ?, ?, ?)", values)
 
         await self._db.write(work)
 
@@ -34,15 +32,15 @@ class EndpointStore:
         """Put an endpoint in the place of the one with its id."""
         values = (endpoint.label, endpoint.kind, endpoint.base_url, endpoint.api_key, endpoint.id)
 
-        async def work(db: Connection) -> None:
-            await db.execute("UPDATE endpoints SET label = ?, kind = ?, base_url = ?, api_key = ? WHERE id = ?", values)
+        def work(db: Connection) -> None:
+            db.execute("UPDATE endpoints SET label = ?, kind = ?, base_url = ?, api_key = ? WHERE id = ?", values)
 
         await self._db.write(work)
 
     async def remove(self, endpoint_id: str) -> None:
         """Forget an endpoint with its key."""
 
-        async def work(db: Connection) -> None:
-            await db.execute("DELETE FROM endpoints WHERE id = ?", (endpoint_id,))
+        def work(db: Connection) -> None:
+            db.execute("DELETE FROM endpoints WHERE id = ?", (endpoint_id,))
 
         await self._db.write(work)

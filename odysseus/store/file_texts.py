@@ -47,8 +47,8 @@ class FileTextStore:
         """Keep what was read in place of what was there. Without an upload of these bytes nothing is kept."""
         values: list[Any] = [sha256, called, *asdict(found).values(), self._clock.wall()]
 
-        async def work(db: Connection) -> None:
-            await db.execute(
+        def work(db: Connection) -> None:
+            db.execute(
                 f"""INSERT OR REPLACE INTO file_texts (sha256, called, {", ".join(_FIELDS)}, read_at)
                     SELECT {", ".join("?" * len(values))} WHERE EXISTS (SELECT 1 FROM uploads WHERE sha256 = ?)""",
                 [*values, sha256],

@@ -19,15 +19,15 @@ async def add_conversation(db: Database, session: Session, messages: Sequence[Me
     """
     rows = [(*_columns(message), position) for message, position in zip(messages, _positions(messages), strict=True)]
 
-    async def work(connection: Connection) -> None:
-        await insert_session(connection, session)
-        await connection.executemany(
+    def work(connection: Connection) -> None:
+        insert_session(connection, session)
+        connection.executemany(
             """INSERT INTO messages (id, session_id, role, content, metadata, created_at, parent_id, position, active)
                VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0)""",
             rows,
         )
         if rows:
-            await tree.show(connection, session.id, await tree.newest_leaf(connection, session.id, leaf))
+            tree.show(connection, session.id, tree.newest_leaf(connection, session.id, leaf))
 
     await db.write(work)
 

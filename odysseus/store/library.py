@@ -91,19 +91,19 @@ class LibraryStore:
         """The source of this place, and whether it is new. Raises Conflict when there are too many."""
         made = Source(secrets.token_hex(8), kind, place, name, "waiting", "", self._clock.wall(), None)
 
-        async def work(db: Connection) -> tuple[Source, bool]:
+        def work(db: Connection) -> tuple[Source, bool]:
             # One that is still being taken out makes room at once; its documents go as they would have gone.
-            await db.execute(
+            db.execute(
                 "UPDATE library_sources SET place = id WHERE kind = ? AND place = ? AND state = 'removed'",
                 (kind, place),
             )
-            known = await _rows(db, "SELECT * FROM library_sources WHERE kind = ? AND place = ?", kind, place)
+            known = _rows(db, "SELECT * FROM library_sources WHERE kind = ? AND place = ?", kind, place)
             if known:
                 return _source(known[0]), False
-            count = await _rows(db, "SELECT count(*) FROM library_sources WHERE state != 'removed'")
+            count = _rows(db, "SELECT count(*) FROM library_sources WHERE state != 'removed'")
             if count[0][0] >= MOST_SOURCES:
                 raise Conflict(f"The library has {MOST_SOURCES} entries, which is the most. Remove some of them first.")
-            await db.execute("INSERT INTO library_sources VALUES (?, ?, ?, ?, ?, ?, ?, ?)", astuple(made))
+            db.execute("INSERT INTO library_sources VALUES (?, ?, ?, ?, ?, ?, ?, ?)", astuple(made))
             return made, True
 
         return await self._db.write(work)
@@ -125,8 +125,8 @@ class LibraryStore:
     async def set_state(self, source_id: str, state: SourceState, note: str = "") -> None:
         """Tell how a source is; one that was removed stays so."""
 
-        async def work(db: Connection) -> None:
-            await db.execute(
+        def work(db: Connection) -> None:
+            db.execute(
                 """UPDATE library_sources SET state = ?, note = ?, checked_at = iif(? = 'waiting', checked_at, ?)
                    WHERE id = ? AND state != 'removed'""",
                 (state, note, state, self._clock.wall(), source_id),
@@ -137,8 +137,8 @@ class LibraryStore:
     async def remove(self, source_id: str) -> None:
         """Nothing of the source is found from now on; `clear_removed` takes out what it had. Raises NotFound."""
 
-        async def work(db: Connection) -> int:
-            cursor = await db.execute(
+        def work(db: Connection) -> int:
+            cursor = db.execute(
                 "UPDATE library_sources SET state = 'removed' WHERE id = ? AND state != 'removed'", (source_id,)
             )
             return cursor.rowcount
@@ -149,16 +149,16 @@ class LibraryStore:
     async def clear_removed(self) -> bool:
         """Take out one document of a removed source, or such a source without any; False when there is nothing left."""
 
-        async def work(db: Connection) -> bool:
-            found = await _rows(
+        def work(db: Connection) -> bool:
+            found = _rows(
                 db,
                 """SELECT d.id FROM library_documents d JOIN library_sources s ON s.id = d.source_id
                    WHERE s.state = 'removed' LIMIT 1""",
             )
             if found:
-                await db.execute("DELETE FROM library_documents WHERE id = ?", (found[0][0],))
+                db.execute("DELETE FROM library_documents WHERE id = ?", (found[0][0],))
                 return True
-            cursor = await db.execute("DELETE FROM library_sources WHERE state = 'removed'")
+            cursor = db.execute("DELETE FROM library_sources WHERE state = 'removed'")
             return cursor.rowcount > 0
 
         return await self._db.write(work)
@@ -174,16 +174,14 @@ class LibraryStore:
         `model` made the vectors. False when the source is gone meanwhile; then nothing is stored.
         """
 
-        async def work(db: Connection) -> bool:
-            if not await _rows(
-                db, "SELECT 1 FROM library_sources WHERE id = ? AND state != 'removed'", document.source_id
-            ):
+        def work(db: Connection) -> bool:
+            if not _rows(db, "SELECT 1 FROM library_sources WHERE id = ? AND state != 'removed'", document.source_id):
                 return False
-            await db.execute(
+            db.execute(
                 "DELETE FROM library_documents WHERE source_id = ? AND path = ?", (document.source_id, document.path)
             )
-            await db.execute("INSERT INTO library_documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", astuple(document))
-            await _put_chunks(db, document.id, chunks, model)
+            db.execute("INSERT INTO library_documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", astuple(document))
+            _put_chunks(db, document.id, chunks, model)
             return True
 
         return await self._db.write(work)
@@ -191,18 +189,16 @@ class LibraryStore:
     async def touch(self, document_id: str, size: int, mtime: int) -> None:
         """The file was written anew with what it held before."""
 
-        async def work(db: Connection) -> None:
-            await db.execute(
-                "UPDATE library_documents SET size = ?, mtime = ? WHERE id = ?", (size, mtime, document_id)
-            )
+        def work(db: Connection) -> None:
+            db.execute("UPDATE library_documents SET size = ?, mtime = ? WHERE id = ?", (size, mtime, document_id))
 
         await self._db.write(work)
 
     async def drop(self, document_id: str) -> None:
         """Take a document out, with all it has."""
 
-        async def work(db: Connection) -> None:
-            await db.execute("DELETE FROM library_documents WHERE id = ?", (document_id,))
+        def work(db: Connection) -> None:
+            db.execute("DELETE FROM library_documents WHERE id = ?", (document_id,))
 
         await self._db.write(work)
 
@@ -227,27 +223,27 @@ class LibraryStore:
         return [(row[0] or row[1], row[2]) for row in rows]
 
 
-async def _put_chunks(db: Connection, document_id: str, chunks: Sequence[NewChunk], model: str) -> None:
+def _put_chunks(db: Connection, document_id: str, chunks: Sequence[NewChunk], model: str) -> None:
     """Three statements for all of them: one by one they would hold the writer for seconds."""
-    used = await _rows(db, "SELECT seq FROM sqlite_sequence WHERE name = 'library_chunks'")
+    used = _rows(db, "SELECT seq FROM sqlite_sequence WHERE name = 'library_chunks'")
     numbered = list(enumerate(chunks, (used[0][0] if used else 0) + 1))
     first = numbered[0][0] if numbered else 0
-    await db.executemany(
+    db.executemany(
         "INSERT INTO library_chunks (number, document_id, position, heading, page, text) VALUES (?, ?, ?, ?, ?, ?)",
         [(number, document_id, number - first, one.heading, one.page, one.text) for number, one in numbered],
     )
-    await db.executemany(
+    db.executemany(
         "INSERT INTO library_words (rowid, title, words) VALUES (?, ?, ?)",
         [(number, one.title_terms, one.terms) for number, one in numbered],
     )
-    await db.executemany(
+    db.executemany(
         "INSERT INTO library_vectors (chunk, model, whole, parts) VALUES (?, ?, ?, ?)",
         [(number, model, one.whole, one.parts) for number, one in numbered if one.whole],
     )
 
 
-async def _rows(db: Connection, sql: str, *parameters: Any) -> list[Row]:
-    return list(await db.execute_fetchall(sql, parameters))
+def _rows(db: Connection, sql: str, *parameters: Any) -> list[Row]:
+    return db.execute(sql, parameters).fetchall()
 
 
 def _source(row: Row) -> Source:

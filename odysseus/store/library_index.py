@@ -131,10 +131,10 @@ class LibraryIndex:
     async def add_vectors(self, model: str, vectors: Mapping[int, tuple[bytes, bytes]]) -> None:
         """Whole and parts by the number of the chunk, in place of those of another model."""
 
-        async def work(db: Connection) -> None:
+        def work(db: Connection) -> None:
             for number, (whole, parts) in vectors.items():
                 values: tuple[Any, ...] = (number, model, whole, parts, number)
-                await db.execute(
+                db.execute(
                     """INSERT OR REPLACE INTO library_vectors (chunk, model, whole, parts)
                        SELECT ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM library_chunks WHERE number = ?)""",
                     values,

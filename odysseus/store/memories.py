@@ -76,13 +76,13 @@ class MemoryStore:
         now = self._clock.wall()
         made = Memory(secrets.token_hex(6), tidy(text), category, pinned, session_id, now, now, outside, state)
 
-        async def work(db: Connection) -> tuple[Memory, bool]:
-            if known := await _find(db, "fold(text) = fold(?)", made.text):
+        def work(db: Connection) -> tuple[Memory, bool]:
+            if known := _find(db, "fold(text) = fold(?)", made.text):
                 if known.state == "proposed" and state == "kept":
-                    return await _set(db, replace(known, state="kept", updated_at=now)), False
+                    return _set(db, replace(known, state="kept", updated_at=now)), False
                 return known, False
-            await _check_room(db, state)
-            await _insert(db, made)
+            _check_room(db, state)
+            _insert(db, made)
             return made, True
 
         return await self._db.write(work)
@@ -90,29 +90,27 @@ class MemoryStore:
     async def change(self, memory_id: str, fields: Mapping[str, Any]) -> Memory:
         """Set `text`, `category`, `pinned` or `state`; gives the memory. Raises NotFound, Conflict for a known text."""
 
-        async def work(db: Connection) -> Memory:
-            found = await _find(db, "id = ?", memory_id)
+        def work(db: Connection) -> Memory:
+            found = _find(db, "id = ?", memory_id)
             if found is None:
                 raise NotFound(_NOT_THERE)
             own = {"outside": False} if "text" in fields else {}  # the new words are the user's
             changed = replace(found, **{**fields, **own, "updated_at": self._clock.wall()})
-            same = await _find(db, "fold(text) = fold(?)", changed.text) if "text" in fields else None
+            same = _find(db, "fold(text) = fold(?)", changed.text) if "text" in fields else None
             if same and same.id != memory_id:
                 raise Conflict("This is remembered already. Change or forget the other one.")
-            return await _set(db, changed)
+            return _set(db, changed)
 
         return await self._db.write(work)
 
     async def forget(self, *, memory_id: str = "", text: str = "") -> Memory:
         """Delete the memory with this id, else the one with this text; gives it. Raises NotFound."""
 
-        async def work(db: Connection) -> Memory:
-            found = await (
-                _find(db, "id = ?", memory_id) if memory_id else _find(db, "fold(text) = fold(?)", tidy(text))
-            )
+        def work(db: Connection) -> Memory:
+            found = _find(db, "id = ?", memory_id) if memory_id else _find(db, "fold(text) = fold(?)", tidy(text))
             if found is None:
                 raise NotFound(_NOT_THERE)
-            await db.execute("DELETE FROM memories WHERE id = ?", (found.id,))
+            db.execute("DELETE FROM memories WHERE id = ?", (found.id,))
             return found
 
         return await self._db.write(work)
@@ -129,18 +127,18 @@ class MemoryStore:
         return [_memory(row) for row in rows]
 
 
-async def _find(db: Connection, where: str, value: str) -> Memory | None:
-    rows = list(await db.execute_fetchall(f"SELECT {_COLUMNS} FROM memories WHERE {where} LIMIT 1", (value,)))
-    return _memory(rows[0]) if rows else None
+def _find(db: Connection, where: str, value: str) -> Memory | None:
+    row = db.execute(f"SELECT {_COLUMNS} FROM memories WHERE {where} LIMIT 1", (value,)).fetchone()
+    return _memory(row) if row else None
 
 
-async def _insert(db: Connection, memory: Memory) -> None:
+def _insert(db: Connection, memory: Memory) -> None:
     marks = ", ".join("?" * len(_COLUMNS.split(",")))
-    await db.execute(f"INSERT INTO memories ({_COLUMNS}) VALUES ({marks})", astuple(memory))
+    db.execute(f"INSERT INTO memories ({_COLUMNS}) VALUES ({marks})", astuple(memory))
 
 
-async def _set(db: Connection, memory: Memory) -> Memory:
-    await db.execute(
+def _set(db: Connection, memory: Memory) -> Memory:
+    db.execute(
         "UPDATE memories SET text = ?, category = ?, pinned = ?, outside = ?, state = ?, updated_at = ? WHERE id = ?",
         (
             memory.text,
@@ -155,12 +153,12 @@ async def _set(db: Connection, memory: Memory) -> Memory:
     return memory
 
 
-async def _check_room(db: Connection, state: State) -> None:
-    ((count, proposed),) = await db.execute_fetchall(
+def _check_room(db: Connection, state: State) -> None:
+    ((count, proposed),) = db.execute(
         "SELECT count(*), count(*) FILTER (WHERE state = 'proposed') FROM memories"
-    )
+    ).fetchall()
     if state == "proposed" and proposed >= MOST_PROPOSED:
-        await db.execute(
+        db.execute(
             """DELETE FROM memories WHERE id IN
                (SELECT id FROM memories WHERE state = 'proposed' ORDER BY created_at, rowid LIMIT ?)""",
             (proposed - MOST_PROPOSED + 1,),

@@ -59,66 +59,64 @@ def new_message_id() -> str:
     return uuid.uuid4().hex
 
 
-async def append_message(db: Connection, message: Message) -> None:
+def append_message(db: Connection, message: Message) -> None:
     """Add a message behind its parent, or behind what is shown when it names none, within a transaction.
 
     `message.position` is not read. Questions stand far apart: the numbers between are for the answers to one. An answer
     to a message that was gone on from comes late, and stands between.
     """
     named = message.parent_id
-    parent_id = named or await tree.tip(db, message.session_id)
+    parent_id = named or tree.tip(db, message.session_id)
     values = {
         "id": message.id,
         "session": message.session_id,
-        "position": await _free_position(db, message, parent_id),
+        "position": _free_position(db, message, parent_id),
         "role": message.role,
         "content": message.content,
         "metadata": orjson.dumps(message.metadata).decode(),
         "at": message.created_at,
         "parent": parent_id,
     }
-    await db.execute(
+    db.execute(
         """INSERT INTO messages (id, session_id, position, role, content, metadata, created_at, parent_id, active)
            VALUES (:id, :session, :position, :role, :content, :metadata, :at, :parent,
                    coalesce((SELECT active FROM messages WHERE id = :parent), 1))""",
         values,
     )
     if named and message.role == "assistant":
-        await tree.insert_behind(db, message.session_id, message.id, named)
-    await db.execute(
+        tree.insert_behind(db, message.session_id, message.id, named)
+    db.execute(
         "UPDATE sessions SET last_message_at = ?1, updated_at = ?1 WHERE id = ?2",
         (message.created_at, message.session_id),
     )
 
 
-async def _copy_summaries(db: Connection, session_id: str, fork_id: str, copied: Sequence[int]) -> None:
+def _copy_summaries(db: Connection, session_id: str, fork_id: str, copied: Sequence[int]) -> None:
     """Take along the summaries of what was copied from these positions; the copies have positions of their own."""
-    placed = await db.execute_fetchall(
-        "SELECT position FROM messages WHERE session_id = ? ORDER BY position", (fork_id,)
-    )
+    placed = db.execute("SELECT position FROM messages WHERE session_id = ? ORDER BY position", (fork_id,)).fetchall()
     places = {old: row[0] for old, row in zip(copied, placed, strict=True)}
-    kept = await db.execute_fetchall("SELECT number, upto FROM summaries WHERE session_id = ?", (session_id,))
-    await db.executemany(
+    kept = db.execute("SELECT number, upto FROM summaries WHERE session_id = ?", (session_id,)).fetchall()
+    db.executemany(
         """INSERT INTO summaries (session_id, upto, messages, text, outside, created_at)
            SELECT ?, ?, messages, text, outside, created_at FROM summaries WHERE number = ?""",
         [(fork_id, places[upto], number) for number, upto in kept if upto in places],
     )
 
 
-async def _free_position(db: Connection, message: Message, parent_id: str | None) -> int:
+def _free_position(db: Connection, message: Message, parent_id: str | None) -> int:
     """A number past those of all branches for a question, past those of the parent's question for an answer."""
     if message.role == "user":
-        ((last,),) = await db.execute_fetchall(
+        ((last,),) = db.execute(
             "SELECT coalesce(max(position), 0) FROM messages WHERE session_id = ?", (message.session_id,)
-        )
+        ).fetchall()
         return (int(last) // APART + 1) * APART
-    ((parent,),) = await db.execute_fetchall(
+    ((parent,),) = db.execute(
         "SELECT coalesce((SELECT position FROM messages WHERE id = ?), 0)", (parent_id,)
-    )
-    ((last,),) = await db.execute_fetchall(
+    ).fetchall()
+    ((last,),) = db.execute(
         "SELECT coalesce(max(position), ?2) FROM messages WHERE session_id = ?1 AND position < ?3",
         (message.session_id, parent, (int(parent) // APART + 1) * APART),
-    )
+    ).fetchall()
     return int(last) + 1
 
 
@@ -198,42 +196,40 @@ class MessageStore:
     async def switch(self, session_id: str, message_id: str) -> None:
         """Show the path through this message, down to the newest leaf beneath it. Raises NotFound."""
 
-        async def work(db: Connection) -> None:
-            leaf = await tree.newest_leaf(db, session_id, message_id)
+        def work(db: Connection) -> None:
+            leaf = tree.newest_leaf(db, session_id, message_id)
             if leaf is None:
                 raise NotFound(NO_MESSAGE)
-            await tree.show(db, session_id, leaf)
+            tree.show(db, session_id, leaf)
 
         await self._db.write(work)
 
     async def edit(self, session_id: str, message_id: str, content: str) -> None:
         """Put other text in a message's place. Raises NotFound."""
 
-        async def work(db: Connection) -> None:
-            cursor = await db.execute(
+        def work(db: Connection) -> None:
+            cursor = db.execute(
                 """UPDATE messages SET content = ?, metadata = json_set(metadata, '$.edited', json('true'))
                    WHERE session_id = ? AND id = ?""",
                 (content, session_id, message_id),
             )
             if cursor.rowcount == 0:
                 raise NotFound(NO_MESSAGE)
-            await self._touch(db, session_id)
+            self._touch(db, session_id)
 
         await self._db.write(work)
 
     async def delete(self, session_id: str, message_ids: Sequence[str]) -> None:
         """Remove these messages, or none when one of them is not there (NotFound). What stands behind one stays."""
 
-        async def work(db: Connection) -> None:
+        def work(db: Connection) -> None:
             for message_id in message_ids:
-                await tree.lift(db, session_id, message_id)
-                cursor = await db.execute(
-                    "DELETE FROM messages WHERE session_id = ? AND id = ?", (session_id, message_id)
-                )
+                tree.lift(db, session_id, message_id)
+                cursor = db.execute("DELETE FROM messages WHERE session_id = ? AND id = ?", (session_id, message_id))
                 if cursor.rowcount == 0:
                     raise NotFound(NO_MESSAGE)
-            await tree.settle(db, session_id)
-            await self._touch(db, session_id)
+            tree.settle(db, session_id)
+            self._touch(db, session_id)
 
         await self._db.write(work)
 
@@ -241,13 +237,13 @@ class MessageStore:
         """Remove all that comes after this message, on every branch beneath it. Raises NotFound."""
         await self._position(session_id, message_id)
 
-        async def work(db: Connection) -> None:
-            await db.execute(
+        def work(db: Connection) -> None:
+            db.execute(
                 f"""{tree.BENEATH} DELETE FROM messages WHERE number IN (
                     SELECT number FROM beneath WHERE id != :top)""",
                 {"session": session_id, "top": message_id},
             )
-            await self._touch(db, session_id)
+            self._touch(db, session_id)
 
         await self._db.write(work)
 
@@ -270,12 +266,12 @@ class MessageStore:
             message_count=len(copied),
         )
 
-        async def work(db: Connection) -> None:
-            await insert_session(db, fork)
+        def work(db: Connection) -> None:
+            insert_session(db, fork)
             for message in copied:
-                await append_message(db, replace(message, id=new_message_id(), session_id=fork.id, parent_id=None))
-            await _copy_summaries(db, session.id, fork.id, [message.position for message in copied])
-            await db.execute("UPDATE sessions SET updated_at = ? WHERE id = ?", (now, fork.id))
+                append_message(db, replace(message, id=new_message_id(), session_id=fork.id, parent_id=None))
+            _copy_summaries(db, session.id, fork.id, [message.position for message in copied])
+            db.execute("UPDATE sessions SET updated_at = ? WHERE id = ?", (now, fork.id))
 
         await self._db.write(work)
         return fork
@@ -292,5 +288,5 @@ class MessageStore:
             raise NotFound(NO_MESSAGE)
         return int(row[0])
 
-    async def _touch(self, db: Connection, session_id: str) -> None:
-        await db.execute("UPDATE sessions SET updated_at = ? WHERE id = ?", (self._clock.wall(), session_id))
+    def _touch(self, db: Connection, session_id: str) -> None:
+        db.execute("UPDATE sessions SET updated_at = ? WHERE id = ?", (self._clock.wall(), session_id))

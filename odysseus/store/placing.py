@@ -56,30 +56,30 @@ async def check_message(db: Database, session_id: str, message_id: str) -> None:
         raise NotFound(NO_MESSAGE)
 
 
-async def go_to(db: Connection, session_id: str, place: Place) -> None:
+def go_to(db: Connection, session_id: str, place: Place) -> None:
     """Show the path down to where the turn stands, within a transaction. Raises NotFound."""
     leaf = place.again or place.behind
     if leaf is None:
         return
-    if leaf and not await tree.exists(db, session_id, leaf):
+    if leaf and not tree.exists(db, session_id, leaf):
         raise NotFound(NO_MESSAGE)
-    await tree.show(db, session_id, leaf or None)
+    tree.show(db, session_id, leaf or None)
     if place.again:  # why it had no answer; a run that brings none either says so anew
-        await db.execute(
+        db.execute(
             """UPDATE messages SET metadata = json_remove(metadata, '$.status', '$.stop_reason', '$.failure')
                WHERE id = ? AND json_type(metadata, '$.status') IS NOT NULL""",
             (place.again,),
         )
 
 
-async def put_answer(db: Connection, answer: Message, parent_id: str | None) -> None:
+def put_answer(db: Connection, answer: Message, parent_id: str | None) -> None:
     """Store an answer behind this message, or at the end of what is shown when that is gone."""
-    there = parent_id and await tree.exists(db, answer.session_id, parent_id)
-    await append_message(db, replace(answer, parent_id=parent_id if there else None))
+    there = parent_id and tree.exists(db, answer.session_id, parent_id)
+    append_message(db, replace(answer, parent_id=parent_id if there else None))
 
 
-async def go_back(db: Connection, session_id: str, question_id: str | None, left: str) -> None:
+def go_back(db: Connection, session_id: str, question_id: str | None, left: str) -> None:
     """Show what was shown before a question was asked again in vain, if nothing was said since."""
-    if question_id == await tree.tip(db, session_id):
-        await tree.show(db, session_id, left if await tree.exists(db, session_id, left) else question_id)
-        await tree.settle(db, session_id)
+    if question_id == tree.tip(db, session_id):
+        tree.show(db, session_id, left if tree.exists(db, session_id, left) else question_id)
+        tree.settle(db, session_id)

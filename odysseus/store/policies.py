@@ -20,9 +20,9 @@ class PolicyStore:
     async def set(self, name: str, policy: str | None) -> None:
         """Keep a choice; None forgets it. Raises StoreError."""
 
-        async def work(db: Connection) -> None:
-            await db.execute("DELETE FROM tool_policies WHERE name = ?", (name,))
+        def work(db: Connection) -> None:
+            db.execute("DELETE FROM tool_policies WHERE name = ?", (name,))
             if policy:
-                await db.execute("INSERT INTO tool_policies (name, policy) VALUES (?, ?)", (name, policy))
+                db.execute("INSERT INTO tool_policies (name, policy) VALUES (?, ?)", (name, policy))
 
         await self._db.write(work)

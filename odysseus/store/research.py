@@ -47,12 +47,12 @@ class ResearchStore:
     async def begin(self, row: ResearchRow) -> None:
         """Store a job that begins. Raises NotFound when its chat is gone."""
 
-        async def work(db: Connection) -> None:
+        def work(db: Connection) -> None:
             if row.session_id is not None:
-                cursor = await db.execute("SELECT 1 FROM sessions WHERE id = ?", (row.session_id,))
-                if await cursor.fetchone() is None:
+                cursor = db.execute("SELECT 1 FROM sessions WHERE id = ?", (row.session_id,))
+                if cursor.fetchone() is None:
                     raise NotFound("There is no such session. It may have been deleted.")
-            await db.execute(
+            db.execute(
                 """INSERT INTO research_jobs (id, session_id, question, endpoint_id, model, budget, status, started_at)
                    VALUES (?, ?, ?, ?, ?, ?, 'running', ?)""",
                 (
@@ -98,13 +98,13 @@ class ResearchStore:
         """Store a step that is done. Of a job that was deleted meanwhile nothing is stored."""
         text, now = orjson.dumps(result).decode(), self._clock.wall()
 
-        async def work(db: Connection) -> None:
-            await db.execute(
+        def work(db: Connection) -> None:
+            db.execute(
                 """INSERT OR IGNORE INTO research_steps (job_id, key, result, at)
                    SELECT ?1, ?2, ?3, ?4 WHERE EXISTS (SELECT 1 FROM research_jobs WHERE id = ?1)""",
                 (job_id, key, text, now),
             )
-            await db.execute("UPDATE research_jobs SET seconds = ? WHERE id = ?", (seconds, job_id))
+            db.execute("UPDATE research_jobs SET seconds = ? WHERE id = ?", (seconds, job_id))
 
         await self._db.write(work)
 
@@ -112,8 +112,8 @@ class ResearchStore:
         """Store how the job ended."""
         now = self._clock.wall()
 
-        async def work(db: Connection) -> None:
-            await db.execute(
+        def work(db: Connection) -> None:
+            db.execute(
                 "UPDATE research_jobs SET status = ?, message = ?, finished_at = ? WHERE id = ?",
                 (status, message, now, job_id),
             )
@@ -123,8 +123,8 @@ class ResearchStore:
     async def delete(self, job_id: str) -> None:
         """Remove the job with all it has read. Raises NotFound."""
 
-        async def work(db: Connection) -> None:
-            cursor = await db.execute("DELETE FROM research_jobs WHERE id = ?", (job_id,))
+        def work(db: Connection) -> None:
+            cursor = db.execute("DELETE FROM research_jobs WHERE id = ?", (job_id,))
             if cursor.rowcount == 0:
                 raise NotFound("There is no such research. It may have been deleted.")
 

@@ -96,17 +96,17 @@ class RunStore:
         approval that is used or expired. A message retires what waited for the user."""
         now = self._clock.wall()
 
-        async def work(db: Connection) -> Begun:
-            cursor = await db.execute(
+        def work(db: Connection) -> Begun:
+            cursor = db.execute(
                 """UPDATE sessions SET endpoint_id = ?, model = ?,
                    name = CASE WHEN name = '' THEN ? ELSE name END WHERE id = ?""",
                 (start.endpoint_id, start.model, title_of(start.message), start.session_id),
             )
             if cursor.rowcount == 0:
                 raise NotFound("There is no such session. It may have been deleted.")
-            left = await tree.tip(db, start.session_id) if start.place.again else None
-            asked = await _asked(db, start, now)
-            cursor = await db.execute(
+            left = tree.tip(db, start.session_id) if start.place.again else None
+            asked = _asked(db, start, now)
+            cursor = db.execute(
                 """INSERT INTO runs (run_id, session_id, user_message_id, mode, status, started_at, parent_id, left_id)
                    VALUES (?, ?, ?, ?, 'running', ?, ?, ?)""",
                 (
@@ -115,7 +115,7 @@ class RunStore:
                     asked,
                     start.mode,
                     now,
-                    await tree.tip(db, start.session_id),
+                    tree.tip(db, start.session_id),
                     left,
                 ),
             )
@@ -134,8 +134,8 @@ class RunStore:
     async def retire_approvals(self, session_id: str) -> None:
         """What waits for the user in this session waits no longer."""
 
-        async def work(db: Connection) -> None:
-            await retire(db, session_id)
+        def work(db: Connection) -> None:
+            retire(db, session_id)
 
         await self._db.write(work)
 
@@ -146,9 +146,9 @@ class RunStore:
         rows += [(piece.run_id, "thinking", piece.thinking, now) for piece in pieces if piece.thinking]
         rows += [(piece.run_id, "step", orjson.dumps(step).decode(), now) for piece in pieces for step in piece.steps]
 
-        async def work(db: Connection) -> None:
+        def work(db: Connection) -> None:
             # A run may have ended, or its session been deleted, while this waited for its turn.
-            await db.executemany(
+            db.executemany(
                 """INSERT INTO run_pieces (run_id, kind, piece, at)
                    SELECT ?1, ?2, ?3, ?4 WHERE EXISTS (SELECT 1 FROM runs WHERE run_id = ?1 AND status = 'running')""",
                 rows,
@@ -165,19 +165,19 @@ class RunStore:
         it was answered again, so that each answer keeps its own.
         """
 
-        async def work(db: Connection) -> None:
-            placed = await tree.first_row(
+        def work(db: Connection) -> None:
+            placed = tree.first_row(
                 db, "SELECT parent_id, left_id FROM runs WHERE record_id = ?", (record["record_id"],)
             )
             parent, left = placed or (None, None)
             if left is None:
-                await _patch(db, record["user_message_id"], given or {})
+                _patch(db, record["user_message_id"], given or {})
             if answer:
                 kept = {"given": "", "given_outside": False, **(given or {})} if left else {}
-                await put_answer(db, replace(answer, metadata={**answer.metadata, **kept}), parent)
+                put_answer(db, replace(answer, metadata={**answer.metadata, **kept}), parent)
             elif left:
-                await go_back(db, record["session_id"], parent, left)
-            await _finish(db, record, self._clock.wall(), answered=answer is not None)
+                go_back(db, record["session_id"], parent, left)
+            _finish(db, record, self._clock.wall(), answered=answer is not None)
 
         await self._db.write(work)
 
@@ -206,35 +206,35 @@ class RunStore:
         return [row[0] for row in rows]
 
 
-async def _asked(db: Connection, start: RunStart, now: float) -> str:
+def _asked(db: Connection, start: RunStart, now: float) -> str:
     """Have the run's question as the last message that is shown, or for a decision leave it; gives its id."""
     if start.decided:
-        await decide(db, start.decided.approval_id, start.session_id, start.decided.state, now)
+        decide(db, start.decided.approval_id, start.session_id, start.decided.state, now)
         return start.decided.user_message_id
-    await retire(db, start.session_id)
-    await go_to(db, start.session_id, start.place)
+    retire(db, start.session_id)
+    go_to(db, start.session_id, start.place)
     if start.place.again:
         return start.place.again
     said: dict[str, Any] = {"run_id": start.run_id}
     if start.attachments:
         said["attachments"] = start.attachments
     question = Message(new_message_id(), start.session_id, 0, "user", start.message, said, now)
-    await append_message(db, question)
+    append_message(db, question)
     return question.id
 
 
-async def _patch(db: Connection, message_id: str, fields: Mapping[str, Any]) -> None:
+def _patch(db: Connection, message_id: str, fields: Mapping[str, Any]) -> None:
     if fields:
-        await db.execute(
+        db.execute(
             "UPDATE messages SET metadata = json_patch(metadata, ?) WHERE id = ?",
             (orjson.dumps(fields).decode(), message_id),
         )
 
 
-async def _finish(db: Connection, record: Mapping[str, Any], now: float, *, answered: bool) -> None:
+def _finish(db: Connection, record: Mapping[str, Any], now: float, *, answered: bool) -> None:
     if not answered and (record["failure"] or record["status"] != "completed"):
-        await _mark_unanswered(db, record)
-    await db.execute(
+        _mark_unanswered(db, record)
+    db.execute(
         "UPDATE runs SET status = ?, stop_reason = ?, message_id = ?, record = ?, finished_at = ? WHERE record_id = ?",
         (
             record["status"],
@@ -245,18 +245,18 @@ async def _finish(db: Connection, record: Mapping[str, Any], now: float, *, answ
             record["record_id"],
         ),
     )
-    await db.execute("DELETE FROM run_pieces WHERE run_id = ?", (record["run_id"],))
-    await db.execute(
+    db.execute("DELETE FROM run_pieces WHERE run_id = ?", (record["run_id"],))
+    db.execute(
         """UPDATE sessions SET total_tokens = total_tokens + ?1,
                   used_at = CASE WHEN agent != '' THEN ?2 ELSE used_at END WHERE id = ?3""",
         (record["usage"]["total_tokens"], now, record["session_id"]),
     )
 
 
-async def _mark_unanswered(db: Connection, record: Mapping[str, Any]) -> None:
+def _mark_unanswered(db: Connection, record: Mapping[str, Any]) -> None:
     """Keep with a question that has no answer at all why, so that a reload can say so."""
     why = {key: record[key] for key in ("run_id", "status", "stop_reason", "failure")}
-    await db.execute(
+    db.execute(
         """UPDATE messages SET metadata = json_patch(metadata, ?1) WHERE id = ?2 AND NOT EXISTS (
                SELECT 1 FROM messages WHERE session_id = ?3 AND parent_id = ?2 AND role = 'assistant')""",
         (orjson.dumps(why).decode(), record["user_message_id"], record["session_id"]),

@@ -110,8 +110,8 @@ class SessionStore:
         now = self._clock.wall()
         session = Session(uuid.uuid4().hex, name, endpoint_id, model, mode, False, False, 0, now, now, None, 0)
 
-        async def work(db: Connection) -> None:
-            await insert_session(db, session)
+        def work(db: Connection) -> None:
+            insert_session(db, session)
 
         await self._db.write(work)
         return session
@@ -124,10 +124,10 @@ class SessionStore:
         settings = "".join(f"{column} = ?, " for column in columns)
         values = [*(fields[column] for column in columns), self._clock.wall(), session_id]
 
-        async def work(db: Connection) -> None:
+        def work(db: Connection) -> None:
             # Only what is given: two changes at once must not undo each other.
             where = f"id = ? AND id NOT IN {PANES}"
-            await db.execute(f"UPDATE sessions SET {settings}updated_at = ? WHERE {where}", values)
+            db.execute(f"UPDATE sessions SET {settings}updated_at = ? WHERE {where}", values)
 
         await self._db.write(work)
         return await self.get(session_id)
@@ -135,17 +135,17 @@ class SessionStore:
     async def delete(self, session_id: str) -> None:
         """Remove the session with its messages and runs. Raises NotFound."""
 
-        async def work(db: Connection) -> None:
-            cursor = await db.execute(f"DELETE FROM sessions WHERE id = ? AND id NOT IN {PANES}", (session_id,))
+        def work(db: Connection) -> None:
+            cursor = db.execute(f"DELETE FROM sessions WHERE id = ? AND id NOT IN {PANES}", (session_id,))
             if cursor.rowcount == 0:
                 raise NotFound("There is no such session. It may have been deleted.")
 
         await self._db.write(work)
 
 
-async def insert_session(db: Connection, session: Session) -> None:
+def insert_session(db: Connection, session: Session) -> None:
     """Add a session's row within a transaction."""
-    await db.execute(
+    db.execute(
         """INSERT INTO sessions (id, name, endpoint_id, model, mode, fallback, workspace,
                                  created_at, updated_at, last_message_at)
            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",

@@ -53,17 +53,17 @@ class SummaryStore:
         start = before.upto if before else -1
         now = self._clock.wall()
 
-        async def work(db: Connection) -> bool:
-            rows = await db.execute_fetchall(
+        def work(db: Connection) -> bool:
+            rows = db.execute(
                 """SELECT id, content FROM messages
                    WHERE session_id = ? AND active = 1 AND position > ? AND position <= ? ORDER BY position""",
                 (summary.session_id, start, summary.upto),
-            )
+            ).fetchall()
             if _digest(rows) != _digest((message.id, message.content) for message in covered):
                 return False
-            if before and not await _is_there(db, before):
+            if before and not _is_there(db, before):
                 return False
-            await db.execute(
+            db.execute(
                 """INSERT OR REPLACE INTO summaries (session_id, upto, messages, text, outside, created_at)
                    VALUES (?, ?, ?, ?, ?, ?)""",
                 (summary.session_id, summary.upto, summary.messages, summary.text, int(summary.outside), now),
@@ -73,12 +73,13 @@ class SummaryStore:
         return await self._db.write(work)
 
 
-async def _is_there(db: Connection, summary: Summary) -> bool:
-    rows = await db.execute_fetchall(
-        "SELECT 1 FROM summaries WHERE session_id = ? AND upto = ? AND text = ?",
-        (summary.session_id, summary.upto, summary.text),
+def _is_there(db: Connection, summary: Summary) -> bool:
+    return bool(
+        db.execute(
+            "SELECT 1 FROM summaries WHERE session_id = ? AND upto = ? AND text = ?",
+            (summary.session_id, summary.upto, summary.text),
+        ).fetchone()
     )
-    return bool(list(rows))
 
 
 def _digest(pairs: Iterable[Row | tuple[str, str]]) -> bytes:

@@ -6,7 +6,7 @@ nothing of what messages say.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from odysseus.store.db import Connection, Row
@@ -41,15 +41,15 @@ SIBLINGS = """SELECT m.id, s.id FROM messages m CROSS JOIN messages s
 """The messages behind the same one, in the order they were made, for each of some."""
 
 
-async def first_row(db: Connection, sql: str, parameters: Iterable[Any]) -> Row | None:
+def first_row(db: Connection, sql: str, parameters: Any) -> Row | None:
     """The first row of a query, or None."""
-    rows = list(await db.execute_fetchall(sql, parameters))
-    return rows[0] if rows else None
+    row: Row | None = db.execute(sql, parameters).fetchone()
+    return row
 
 
-async def tip(db: Connection, session_id: str) -> str | None:
+def tip(db: Connection, session_id: str) -> str | None:
     """The last message of the path that is shown."""
-    row = await first_row(
+    row = first_row(
         db,
         "SELECT id FROM messages WHERE session_id = ? AND active = 1 ORDER BY position DESC LIMIT 1",
         (session_id,),
@@ -57,53 +57,53 @@ async def tip(db: Connection, session_id: str) -> str | None:
     return row[0] if row else None
 
 
-async def exists(db: Connection, session_id: str, message_id: str) -> bool:
+def exists(db: Connection, session_id: str, message_id: str) -> bool:
     """Whether the session has the message."""
     sql = "SELECT 1 FROM messages WHERE session_id = ? AND id = ?"
-    return await first_row(db, sql, (session_id, message_id)) is not None
+    return first_row(db, sql, (session_id, message_id)) is not None
 
 
-async def show(db: Connection, session_id: str, leaf: str | None) -> None:
+def show(db: Connection, session_id: str, leaf: str | None) -> None:
     """Make the path down to this message the one that is shown; no message at all for None."""
-    if leaf == await tip(db, session_id):
+    if leaf == tip(db, session_id):
         return
     given = {"session": session_id, "leaf": leaf}
-    await db.execute(
+    db.execute(
         f"""{PATH} UPDATE messages SET active = 0 WHERE session_id = :session AND active = 1
             AND number NOT IN (SELECT number FROM path)""",
         given,
     )
-    await db.execute(
+    db.execute(
         f"""{PATH} UPDATE messages SET active = 1 WHERE number IN (
             SELECT number FROM path EXCEPT SELECT number FROM messages WHERE session_id = :session AND active = 1)""",
         given,
     )
 
 
-async def newest_leaf(db: Connection, session_id: str, top: str | None) -> str | None:
+def newest_leaf(db: Connection, session_id: str, top: str | None) -> str | None:
     """The last message beneath this one, or of all, that was made and has none beneath it."""
     sql = NEWEST_LEAF if top else _NEWEST_LEAF_OF_ALL
-    row = await first_row(db, sql, {"session": session_id, "top": top})
+    row = first_row(db, sql, {"session": session_id, "top": top})
     return row[0] if row else None
 
 
-async def settle(db: Connection, session_id: str) -> None:
+def settle(db: Connection, session_id: str) -> None:
     """Let the path that is shown go on to a leaf, where a message that was its last one is gone."""
-    await show(db, session_id, await newest_leaf(db, session_id, await tip(db, session_id)))
+    show(db, session_id, newest_leaf(db, session_id, tip(db, session_id)))
 
 
-async def lift(db: Connection, session_id: str, message_id: str) -> None:
+def lift(db: Connection, session_id: str, message_id: str) -> None:
     """Hang what stands behind a message, which is about to go, behind the one before it."""
-    await db.execute(
+    db.execute(
         """UPDATE messages SET parent_id = (SELECT parent_id FROM messages WHERE session_id = ?1 AND id = ?2)
            WHERE session_id = ?1 AND parent_id = ?2""",
         (session_id, message_id),
     )
 
 
-async def insert_behind(db: Connection, session_id: str, message_id: str, parent_id: str) -> None:
+def insert_behind(db: Connection, session_id: str, message_id: str, parent_id: str) -> None:
     """Hang what is shown behind `parent_id` behind the message, which came late."""
-    await db.execute(
+    db.execute(
         "UPDATE messages SET parent_id = ?2 WHERE session_id = ?1 AND parent_id = ?3 AND active = 1 AND id != ?2",
         (session_id, message_id, parent_id),
     )

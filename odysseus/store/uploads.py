@@ -162,14 +162,14 @@ class UploadStore:
         """The uploads in this order, each once; from now on they stay for another day. Raises NotFound for any."""
         wanted, now = list(dict.fromkeys(upload_ids)), self._clock.wall()
 
-        async def work(db: Connection) -> Sequence[Upload]:
+        def work(db: Connection) -> Sequence[Upload]:
             found = []
             for upload_id in wanted:
-                await db.execute("UPDATE uploads SET used_at = ? WHERE id = ?", (now, upload_id))
-                rows = list(await db.execute_fetchall(f"SELECT {_COLUMNS} FROM uploads WHERE id = ?", (upload_id,)))
-                if not rows:
+                db.execute("UPDATE uploads SET used_at = ? WHERE id = ?", (now, upload_id))
+                row = db.execute(f"SELECT {_COLUMNS} FROM uploads WHERE id = ?", (upload_id,)).fetchone()
+                if not row:
                     raise _no_file()
-                found.append(Upload(**dict(rows[0])))
+                found.append(Upload(**dict(row)))
             return found
 
         return await self._db.write(work) if wanted else []
@@ -177,8 +177,8 @@ class UploadStore:
     async def set_types(self, types: Mapping[str, str]) -> None:
         """Say what the uploads with these ids were found to be."""
 
-        async def work(db: Connection) -> None:
-            await db.executemany(
+        def work(db: Connection) -> None:
+            db.executemany(
                 "UPDATE uploads SET mime = ? WHERE id = ?", [(mime, upload_id) for upload_id, mime in types.items()]
             )
 
@@ -213,8 +213,8 @@ class UploadStore:
     async def forget(self, upload_ids: Sequence[str]) -> None:
         """Delete those of them at once that no message names."""
 
-        async def work(db: Connection) -> None:
-            await db.executemany("UPDATE uploads SET used_at = 0 WHERE id = ?", [(one,) for one in upload_ids])
+        def work(db: Connection) -> None:
+            db.executemany("UPDATE uploads SET used_at = 0 WHERE id = ?", [(one,) for one in upload_ids])
 
         await self._db.write(work)
         await self.sweep()
@@ -251,8 +251,8 @@ class UploadStore:
         for one, upload in zip(sent, uploads, strict=True):
             await asyncio.to_thread(_move, one.file, self.path(upload))
 
-        async def work(db: Connection) -> None:
-            await db.executemany(
+        def work(db: Connection) -> None:
+            db.executemany(
                 f"INSERT INTO uploads ({_COLUMNS}, used_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)",
                 [(one.id, one.name, one.mime, one.size, one.sha256, one.created_at) for one in uploads],
             )
@@ -262,14 +262,14 @@ class UploadStore:
     async def _sweep(self) -> int:
         until = self._clock.wall() - KEPT_SECONDS
 
-        async def work(db: Connection) -> int:
-            cursor = await db.execute(
+        def work(db: Connection) -> int:
+            cursor = db.execute(
                 """DELETE FROM uploads WHERE used_at <= ?
                    AND NOT EXISTS (SELECT 1 FROM message_uploads WHERE upload_id = uploads.id)
                    AND id NOT IN (SELECT place FROM library_sources WHERE kind = 'upload')""",
                 (until,),
             )
-            await db.execute("DELETE FROM file_texts WHERE sha256 NOT IN (SELECT sha256 FROM uploads)")
+            db.execute("DELETE FROM file_texts WHERE sha256 NOT IN (SELECT sha256 FROM uploads)")
             return cursor.rowcount
 
         deleted = await self._db.write(work)

@@ -236,8 +236,8 @@ async def test_a_sealed_call_whose_tool_was_denied_since_does_not_run(upstream: 
 async def test_a_sealed_call_that_was_tampered_with_does_not_run(server: Server, upstream: Upstream) -> None:
     session, asked_for = await asked(server, upstream)
 
-    async def tamper(db: Any) -> None:
-        await db.execute("UPDATE approvals SET sealed = replace(sealed, 'hello', 'other')")
+    def tamper(db: Any) -> None:
+        db.execute("UPDATE approvals SET sealed = replace(sealed, 'hello', 'other')")
 
     await server.services.db.write(tamper)
     await refused(server, session, asked_for["approval_id"])

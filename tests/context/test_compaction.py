@@ -115,10 +115,10 @@ class Chat:
     async def say(self, *pairs: tuple[str, str]) -> None:
         """Store turns."""
 
-        async def work(db: Connection) -> None:
+        def work(db: Connection) -> None:
             for pair in pairs:
                 for role, text in zip(("user", "assistant"), pair, strict=True):
-                    await append_message(db, Message(new_message_id(), self.session, 0, role, text, {}, 0.0))  # type: ignore[arg-type]
+                    append_message(db, Message(new_message_id(), self.session, 0, role, text, {}, 0.0))  # type: ignore[arg-type]
 
         await self.stores.db.write(work)
 

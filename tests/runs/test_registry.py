@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from serving import GUARD, Server, serving, upstream_config
+from store.databases import Gate
 from upstream import DONE, Hang, Pause, Upstream, answer, finish, text_chunk
 
 from odysseus.agent.toolbox import Wishes
@@ -327,18 +328,13 @@ async def test_a_send_replaces_a_compare_pane_too(server: Server, upstream: Upst
 async def test_a_database_that_is_locked_fails_the_start_and_not_the_next(tmp_path: Path, upstream: Upstream) -> None:
     async with serving(upstream_config(upstream.base_url), tmp_path) as server:
         session = await server.session()
-        entered, leave = asyncio.Event(), asyncio.Event()
-
-        async def work(_: Any) -> None:
-            entered.set()
-            await leave.wait()
-
-        holding = asyncio.create_task(server.services.db.write(work))
-        await entered.wait()
+        gate = Gate()
+        holding = asyncio.create_task(server.services.db.write(lambda _: gate.wait()))
+        await gate.inside.wait()
         starting = asyncio.create_task(start(server, session, says_and_ends))
         await asyncio.sleep(0)
         assert not starting.done()
-        leave.set()
+        gate.go.set()
         await holding
         await frames_of(await starting)
         assert len(await server.history(session)) == 2

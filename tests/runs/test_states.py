@@ -279,8 +279,8 @@ async def limit_pages(server: Server, extra: int = 2) -> None:
     """Let the database grow by so many pages and no more: SQLite then says that the disk is full."""
     used = (await server.services.db.read("PRAGMA page_count"))[0][0]
 
-    async def work(db: Connection) -> None:
-        await db.execute(f"PRAGMA max_page_count = {min(used + extra, 0x7FFFFFFE)}")
+    def work(db: Connection) -> None:
+        db.execute(f"PRAGMA max_page_count = {min(used + extra, 0x7FFFFFFE)}")
 
     await server.services.db.write(work)
 

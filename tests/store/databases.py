@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -13,6 +15,22 @@ from odysseus.store.db import Connection, Database
 from odysseus.store.messages import Message, MessageStore, append_message, new_message_id
 from odysseus.store.runs import RunStore
 from odysseus.store.sessions import Session, SessionStore
+
+GUARD = 10.0
+
+
+class Gate:
+    """Where a write waits inside its transaction: `inside` says that it came there, `go` lets it pass."""
+
+    def __init__(self) -> None:
+        self.inside = asyncio.Event()
+        self.go = threading.Event()
+        self._loop = asyncio.get_running_loop()
+
+    def wait(self) -> None:
+        """Called by the write, in the database's thread."""
+        self._loop.call_soon_threadsafe(self.inside.set)
+        assert self.go.wait(GUARD)
 
 
 @dataclass(frozen=True)
@@ -38,9 +56,9 @@ class Stores:
             for text in contents
         ]
 
-        async def work(db: Connection) -> None:
+        def work(db: Connection) -> None:
             for message in made:
-                await append_message(db, message)
+                append_message(db, message)
 
         await self.db.write(work)
         return [message.id for message in made]

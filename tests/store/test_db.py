@@ -6,13 +6,15 @@ import asyncio
 import os
 import sqlite3
 import stat
+import threading
 from pathlib import Path
 
+import aiosqlite
 import pytest
 
 from odysseus.errors import StoreError
 from odysseus.store.db import Connection, Database, migrations, store_error
-from store.databases import Stores, opened
+from store.databases import Gate, Stores, opened
 
 
 async def count(stores: Stores) -> int:
@@ -151,8 +153,8 @@ async def test_a_locked_file_at_the_start_is_told_and_the_next_start_works(tmp_p
 async def test_a_write_that_raises_is_taken_back_whole(stores: Stores) -> None:
     session = await stores.session()
 
-    async def work(db: Connection) -> None:
-        await db.execute("DELETE FROM sessions")
+    def work(db: Connection) -> None:
+        db.execute("DELETE FROM sessions")
         raise ValueError("after the deed")
 
     with pytest.raises(ValueError, match="after the deed"):
@@ -165,9 +167,9 @@ async def test_a_write_that_raises_is_taken_back_whole(stores: Stores) -> None:
 async def test_a_write_with_wrong_sql_is_taken_back_whole(stores: Stores, caplog: pytest.LogCaptureFixture) -> None:
     await stores.session()
 
-    async def work(db: Connection) -> None:
-        await db.execute("DELETE FROM sessions")
-        await db.execute("NONSENSE")
+    def work(db: Connection) -> None:
+        db.execute("DELETE FROM sessions")
+        db.execute("NONSENSE")
 
     with pytest.raises(StoreError) as told:
         await stores.db.write(work)
@@ -177,22 +179,35 @@ async def test_a_write_with_wrong_sql_is_taken_back_whole(stores: Stores, caplog
 
 
 async def test_a_cancelled_callers_write_still_completes(stores: Stores) -> None:
-    inside, more = asyncio.Event(), asyncio.Event()
+    gate = Gate()
 
-    async def work(db: Connection) -> None:
-        await db.execute("INSERT INTO sessions (id, mode, created_at, updated_at) VALUES ('a', 'chat', 0, 0)")
-        inside.set()
-        await more.wait()
+    def work(db: Connection) -> None:
+        db.execute("INSERT INTO sessions (id, mode, created_at, updated_at) VALUES ('a', 'chat', 0, 0)")
+        gate.wait()
 
     caller = asyncio.create_task(stores.db.write(work))
-    await inside.wait()
+    await gate.inside.wait()
     caller.cancel()
     with pytest.raises(asyncio.CancelledError):
         await caller
     waiting = asyncio.create_task(stores.session())
-    more.set()
+    gate.go.set()
     await waiting
     assert await count(stores) == 2
+
+
+async def test_a_write_runs_as_a_whole_in_the_one_thread_of_the_writer(stores: Stores) -> None:
+    assert hasattr(aiosqlite.Connection, "_execute"), "aiosqlite has changed: db._Worker.run needs another way in"
+
+    def work(db: Connection) -> tuple[int, int]:
+        before = db.total_changes
+        db.execute("INSERT INTO sessions (id, mode, created_at, updated_at) VALUES (hex(randomblob(8)), 'chat', 0, 0)")
+        return threading.get_ident(), db.total_changes - before
+
+    done = await asyncio.gather(*(stores.db.write(work) for _ in range(20)))
+    assert {changes for _, changes in done} == {1}
+    assert len({thread for thread, _ in done} - {threading.get_ident()}) == 1
+    assert await count(stores) == 20
 
 
 async def test_a_close_lets_the_writes_under_way_finish(tmp_path: Path) -> None:
@@ -205,18 +220,17 @@ async def test_a_close_lets_the_writes_under_way_finish(tmp_path: Path) -> None:
 
 
 async def test_readers_see_only_what_is_committed(stores: Stores) -> None:
-    inside, more = asyncio.Event(), asyncio.Event()
+    gate = Gate()
 
-    async def work(db: Connection) -> None:
-        await db.execute("INSERT INTO sessions (id, mode, created_at, updated_at) VALUES ('a', 'chat', 0, 0)")
-        inside.set()
-        await more.wait()
-        await db.execute("INSERT INTO sessions (id, mode, created_at, updated_at) VALUES ('b', 'chat', 0, 0)")
+    def work(db: Connection) -> None:
+        db.execute("INSERT INTO sessions (id, mode, created_at, updated_at) VALUES ('a', 'chat', 0, 0)")
+        gate.wait()
+        db.execute("INSERT INTO sessions (id, mode, created_at, updated_at) VALUES ('b', 'chat', 0, 0)")
 
     writing = asyncio.create_task(stores.db.write(work))
-    await inside.wait()
+    await gate.inside.wait()
     assert await count(stores) == 0
-    more.set()
+    gate.go.set()
     await writing
     assert await count(stores) == 2
 

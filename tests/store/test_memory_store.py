@@ -92,8 +92,8 @@ async def test_pinned_ones_come_first_and_the_list_can_be_short(stores: Stores, 
         stores.clock.now += 1
         await memories.remember(text, "fact")
 
-    async def pin(db: Connection) -> None:
-        await db.execute("UPDATE memories SET pinned = 1 WHERE text = 'a'")
+    def pin(db: Connection) -> None:
+        db.execute("UPDATE memories SET pinned = 1 WHERE text = 'a'")
 
     await stores.db.write(pin)
     assert [(memory.text, memory.pinned) for memory in await memories.list(limit=2)] == [("a", True), ("c", False)]
@@ -102,8 +102,8 @@ async def test_pinned_ones_come_first_and_the_list_can_be_short(stores: Stores, 
 async def test_there_is_room_for_so_many(stores: Stores, memories: MemoryStore) -> None:
     first, _ = await memories.remember("fact 0", "fact")
 
-    async def fill(db: Connection) -> None:
-        await db.executemany(
+    def fill(db: Connection) -> None:
+        db.executemany(
             "INSERT INTO memories (id, text, created_at, updated_at) VALUES (?1, 'fact ' || ?1, 0, 0)",
             [(str(number),) for number in range(1, MOST_MEMORIES)],
         )

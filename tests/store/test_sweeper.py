@@ -23,8 +23,8 @@ async def until(done: Callable[[], bool]) -> None:
 
 
 async def run_sql(stores: Stores, sql: str) -> None:
-    async def work(db: Connection) -> None:
-        await db.execute(sql)
+    def work(db: Connection) -> None:
+        db.execute(sql)
 
     await stores.db.write(work)
 

@@ -100,8 +100,8 @@ async def named(stores: Stores, session_id: str, metadata: Mapping[str, Any]) ->
     """A message with this metadata."""
     message = Message(new_message_id(), session_id, 0, "user", "x", metadata, stores.clock.now)
 
-    async def work(db: Connection) -> None:
-        await append_message(db, message)
+    def work(db: Connection) -> None:
+        append_message(db, message)
 
     await stores.db.write(work)
     return message.id
@@ -158,8 +158,8 @@ async def test_a_file_goes_with_the_last_message_that_names_it(uploads: UploadSt
     await stores.sessions.delete(fork.id)
     assert await uploads.sweep() == 0
 
-    async def change(db: Connection) -> None:
-        await db.execute("UPDATE messages SET metadata = '{}' WHERE id = ?", (message_id,))
+    def change(db: Connection) -> None:
+        db.execute("UPDATE messages SET metadata = '{}' WHERE id = ?", (message_id,))
 
     if end == "message":
         await stores.messages.delete(session.id, [message_id])

@@ -129,8 +129,8 @@ async def test_an_export_that_fails_in_the_middle_is_cut_off(server: Server, ups
     session = await server.session()
     await (await server.send(session)).rest()
 
-    async def spoil(db: Any) -> None:
-        await db.execute("UPDATE messages SET created_at = -1e15")
+    def spoil(db: Any) -> None:
+        db.execute("UPDATE messages SET created_at = -1e15")
 
     await server.services.db.write(spoil)
     with pytest.raises(aiohttp.ClientPayloadError):

@@ -38,8 +38,8 @@ class Job:
         self.tools = {tool.name: tool for tool in edit_tools(services.changes)}
 
     async def status(self, run_id: str, status: str) -> None:
-        async def work(db: Any) -> None:
-            await db.execute("UPDATE runs SET status = ? WHERE run_id = ?", (status, run_id))
+        def work(db: Any) -> None:
+            db.execute("UPDATE runs SET status = ? WHERE run_id = ?", (status, run_id))
 
         await self.server.services.db.write(work)
 

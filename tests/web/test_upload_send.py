@@ -128,8 +128,8 @@ async def test_the_same_file_is_kept_and_read_once(server: Server) -> None:
 async def test_what_could_not_be_read_is_tried_again_with_the_next_upload(server: Server) -> None:
     await send(server, ("a.txt", b"text"))
 
-    async def spoil(db: Any) -> None:
-        await db.execute("UPDATE file_texts SET kind = 'failed', text = '', note = 'It took too long.'")
+    def spoil(db: Any) -> None:
+        db.execute("UPDATE file_texts SET kind = 'failed', text = '', note = 'It took too long.'")
 
     await server.services.db.write(spoil)
     (file,) = await send(server, ("a.txt", b"text"))
