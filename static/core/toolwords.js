@@ -44,7 +44,7 @@ export function describe(row) {
   const known = Object.hasOwn(VERBS, row.tool) ? VERBS[row.tool] : null;
   const named = row.tool || "a tool";
   const [bare, ing, past, look] = known ?? [`use ${named}`, `Using ${named}`, `Used ${named}`, /** @type {Look} */ ("code")];
-  const object = row.documentTitle && look === "quote" ? row.documentTitle : oneLine(row.command);
+  const object = row.tool === "ls" && row.command === "." ? "the folder" : row.documentTitle && look === "quote" ? row.documentTitle : oneLine(row.command);
   return { verb: verbOf(row, bare, ing, past), object: look === "none" ? "" : object, look };
 }
 

@@ -7,6 +7,7 @@
 
 import { copyButton } from "../core/clipboard.js";
 import { h, setHtml } from "../core/dom.js";
+import { boxWide } from "../core/wide.js";
 
 /**
  * Give each code block in `node` a copy button, beside the `pre` so that it does not scroll with the code.
@@ -35,6 +36,7 @@ function nameLinks(node) {
 
 /** @param {Element} node  it will not change again */
 function dress(node) {
+  boxWide(node);
   addCopyButtons(node);
   nameLinks(node);
 }

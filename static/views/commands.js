@@ -124,7 +124,7 @@ const ofPage = (ways) => [
 
 /** Keys that the composer listens to itself. @type {Command[]} */
 const WRITING = [
-  { id: "enter", title: "Send; during an answer: send behind it", group: "Writing", keys: "Enter" },
+  { id: "enter", title: "Send, or queue while an answer comes", group: "Writing", keys: "Enter" },
   { id: "break", title: "New line", group: "Writing", keys: "Shift+Enter" },
   { id: "end", title: "Go to the latest and follow it", group: "Answers", keys: "End" },
 ];

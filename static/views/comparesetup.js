@@ -26,9 +26,9 @@ export function createSetup(onChange) {
   const slots = h("div", { class: "compare-slots" });
   const add = smallButton("Add a model", () => change([...chosen, ""]));
   const box = h("input", { type: "checkbox" });
-  const blind = h("label", { class: "compare-blind" }, box, h("span", {}, h("strong", {}, "Blind"), h("span", { class: "quiet" }, "The models are shuffled, and named after your vote.")));
+  const blind = h("label", { class: "compare-blind" }, box, h("span", {}, h("strong", {}, "Blind"), h("span", { class: "quiet" }, "The models are shuffled, and you see their names after your vote.")));
   const note = h("p", { class: "quiet", role: "status" });
-  const node = h("div", { class: "compare-setup" }, h("h2", {}, "Ask several models the same"), slots, add, blind, note);
+  const node = h("div", { class: "compare-setup" }, h("h2", {}, "Ask several models at once"), slots, add, blind, note);
 
   /** @param {string[]} next */
   function change(next) {

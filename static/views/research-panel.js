@@ -13,7 +13,7 @@ import { currentRoute } from "../core/models.js";
 const LOOK_MS = 1500;
 const SHOWN = 100;
 
-const field = h("textarea", { class: "field", rows: 2, dir: "auto", required: true, maxlength: 10000, placeholder: "What shall be found out?", "aria-label": "Question" });
+const field = h("textarea", { class: "field", rows: 2, dir: "auto", required: true, maxlength: 10000, placeholder: "What do you want to know?", "aria-label": "Question" });
 const begin = h("button", { type: "submit", class: "button primary" }, "Start");
 const form = h("form", { class: "research-form", onsubmit: start }, field, begin);
 const said = h("p", { class: "research-said", role: "alert", hidden: true });

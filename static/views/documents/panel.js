@@ -31,19 +31,19 @@ const title = h("input", { class: "field doc-title", "aria-label": "Title", maxl
 const language = h("input", { class: "field doc-language", "aria-label": "Language", list: "doc-languages", maxlength: 40, autocomplete: "off", spellcheck: "false" });
 const said = h("p", { class: "doc-said", role: "status" });
 const problem = h("p", { class: "doc-problem", role: "alert", hidden: true });
-const download = h("a", { class: "button small", download: "" }, "Download");
+const download = h("a", { class: "icon-button", download: "", "aria-label": "Download", title: "Download" }, icon("save"));
 const body = h("div", { class: "doc-body" });
 const list = createList(attempt);
 const tabs = h("div", { class: "doc-tabs", role: "group", "aria-label": "What is shown of the document" });
 /** @type {[PageName, HTMLButtonElement][]} */
 const buttons = /** @type {PageName[]} */ (Object.keys(NAMES)).map((name) => [name, small(NAMES[name], () => void show(name))]);
-tabs.append(...buttons.map(([, button]) => button), download);
-const all = h("button", { type: "button", class: "icon-button", "aria-label": "All documents", title: "All documents", onclick: () => openDocument("") }, icon("doing"));
+tabs.append(...buttons.map(([, button]) => button));
+const all = h("button", { type: "button", class: "icon-button", "aria-label": "All documents", title: "All documents", onclick: () => openDocument("") }, icon("list"));
 const close = h("button", { type: "button", class: "icon-button", "aria-label": "Close the document", title: "Close", onclick: leave }, icon("close"));
 const heading = h("h2", {}, "Documents");
-const head = h("header", {}, heading, title, language, all, close);
+const head = h("header", {}, heading, title, download, all, close);
 const options = h("datalist", { id: "doc-languages" }, ...LANGUAGES.map((name) => h("option", { value: name })));
-const node = h("aside", { id: "document", "aria-label": "Document" }, head, options, tabs, h("div", { class: "doc-line" }, said, problem), body);
+const node = h("aside", { id: "document", "aria-label": "Document" }, head, options, tabs, h("div", { class: "doc-line" }, said, problem, language), body);
 
 /** @param {() => Promise<unknown>} work */
 async function attempt(work) {

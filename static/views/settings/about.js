@@ -16,7 +16,7 @@ export function draw(root) {
     const { status, version, runs, uptime } = await health();
     const online = state.models.filter((item) => item.online).length;
     pair("Version", version);
-    pair("Server", status === "ok" ? `Well, for ${uptime < 3600 ? duration(uptime) : `${Math.floor(uptime / 3600)} h`}` : status);
+    pair("Server", status === "ok" ? `Running for ${uptime < 3600 ? duration(uptime) : `${Math.floor(uptime / 3600)} h`}` : status);
     pair("Answers under way", String(runs));
     pair("Endpoints", `${online} of ${many(state.models.length, "endpoint")} can be asked`);
     pair("Licence", "MIT");

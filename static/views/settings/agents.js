@@ -31,7 +31,7 @@ function row(agent) {
   const may = agent.tools.length ? agent.tools.map((tool) => (agent.allow.includes(tool) ? `${tool} (without asking)` : tool)).join(", ") : "none: it only talks";
   const text = example(agent);
   const head = h("span", { class: "row-name" }, h("span", { class: "dot", "data-state": agent.ready ? "ready" : "unreachable", "aria-hidden": "true" }), h("strong", { dir: "auto" }, agent.name), h("span", { class: "quiet" }, agent.ready ? "Ready" : "Not ready"));
-  const facts = h("dl", { class: "facts" }, ...pair("Answer", agent.path), ...pair("Stream", `${agent.path}/stream`), ...pair("Asks", asks), ...pair("Tools", may));
+  const facts = h("dl", { class: "facts" }, ...pair("Answer", agent.path), ...pair("Stream", `${agent.path}/stream`), ...pair("Model", asks), ...pair("Tools", may));
   const code = h("div", { class: "example" }, h("pre", { class: "output", tabindex: 0, dir: "ltr" }, text), copyButton("Copy the command", () => text));
   return h("li", {}, h("div", { class: "row-about" }, head, agent.description && h("span", { dir: "auto" }, agent.description), facts, code));
 }

@@ -18,7 +18,7 @@ function fields(known = {}) {
   const plain = { autocomplete: "off", spellcheck: false };
   const address = field("Address", h("input", { type: "url", required: true, placeholder: "http://127.0.0.1:11434/v1", value: known.base_url, ...plain }));
   const key = field("Key", h("input", { type: "password", autocomplete: "off" }), known.has_key ? "empty keeps the one it has" : "if it needs one");
-  const label = field("Name", h("input", { type: "text", maxlength: 80, value: known.label, ...plain }), "as you like");
+  const label = field("Name", h("input", { type: "text", maxlength: 80, value: known.label, ...plain }), "optional");
   const read = () => ({
     base_url: address.input.value.trim(),
     ...(key.input.value.trim() && { api_key: key.input.value.trim() }),
@@ -78,7 +78,7 @@ function addForm(add, say, result) {
   const { nodes, address, read } = fields();
   const submit = h("button", { type: "submit", class: "button primary" }, "Add endpoint");
   const test = h("button", { type: "button", class: "button" }, "Test");
-  const form = h("form", { id: "endpoint-form" }, h("h4", {}, "Add one"), h("p", { class: "quiet" }, "A model server on this machine, in your network, or a provider. What it speaks is found out."), ...nodes, result, h("div", { class: "actions" }, submit, test));
+  const form = h("form", { id: "endpoint-form" }, h("h4", {}, "Add one"), h("p", { class: "quiet" }, "A model server on this machine, in your network, or a provider. Which protocol it speaks is found out for you."), ...nodes, result, h("div", { class: "actions" }, submit, test));
   /** @param {() => Promise<boolean>} action */
   const once = async (action) => {
     if (submit.disabled || !form.reportValidity()) return;

@@ -163,7 +163,7 @@ function tryOut() {
   const query = field("Try a search", h("input", { type: "search", placeholder: "What is to be found?", autocomplete: "off", dir: "auto" }));
   const { node: said, say } = createSaid();
   const list = h("ol", { class: "source-list" });
-  const form = h("form", { id: "library-search" }, h("h4", {}, "Is it found?"), query.node, h("div", { class: "actions" }, h("button", { type: "submit", class: "button" }, "Search")), said, list);
+  const form = h("form", { id: "library-search" }, h("h4", {}, "Try the search"), query.node, h("div", { class: "actions" }, h("button", { type: "submit", class: "button" }, "Search")), said, list);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     say("Searching…");
