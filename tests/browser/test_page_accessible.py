@@ -31,6 +31,18 @@ TEXT = (
     "1. One\n2. Two\n   - [x] done\n\n$$\nx^2 + y^2\n$$\n\n```diff\n- old\n+ new\n```\n"
 )
 
+WIDE = (
+    "A line that has " + "averylongwordwithoutanybreak" * 12 + "\n\n```python\nvalue = '" + "x" * 400 + "'\n```\n\n"
+    "| "
+    + " | ".join(f"Column number {n}" for n in range(12))
+    + " |\n|"
+    + "--|" * 12
+    + "\n| "
+    + " | ".join(["cell"] * 12)
+    + " |\n\n"
+    "$$" + "a + " * 60 + "b$$\n"
+)
+
 
 async def start(_: Tab, __: Upstream) -> None:
     """The page as it opens."""
@@ -58,6 +70,23 @@ async def found(tab: Tab, _: Upstream) -> None:
     await tab.ask("Where is Ithaca?")
     await tab.page.locator("#search").fill("Ithaca")
     await expect(tab.page.locator("#results mark").first).to_be_attached()
+
+
+async def prose(tab: Tab, upstream: Upstream) -> None:
+    upstream.reply(text_chunk(WIDE), finish(), usage(), DONE)
+    await tab.ask("Show me what is wide. " + "w" * 300)
+
+
+async def uses(tab: Tab, _: Upstream) -> None:
+    await tab.page.locator("#mode").get_by_role("button", name="Agent").click()
+    await tab.page.locator("#uses-button").click()
+    await expect(tab.page.locator("#uses-panel")).to_be_visible()
+
+
+async def folder(tab: Tab, _: Upstream) -> None:
+    await tab.page.locator("#mode").get_by_role("button", name="Agent").click()
+    await tab.page.locator("#workspace-button").click()
+    await expect(tab.page.locator("#workspace-panel")).to_be_visible()
 
 
 async def picker(tab: Tab, _: Upstream) -> None:
@@ -138,7 +167,10 @@ VIEWS: Mapping[str, Callable[[Tab, Upstream], Awaitable[None]]] = {
     "failed": failed,
     "drawer": drawer,
     "found": found,
+    "prose": prose,
     "picker": picker,
+    "uses": uses,
+    "folder": folder,
     "card": card,
     "seen": seen,
     "compare": compare,

@@ -10,20 +10,10 @@ from playwright.async_api import Browser, expect
 from upstream import DONE, Pause, Upstream, finish, text_chunk, usage
 
 from browser.bench import Program, Tab, seated
+from browser.test_page_accessible import WIDE
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
-WIDE = (
-    "A line that has " + "averylongwordwithoutanybreak" * 12 + "\n\n```python\nvalue = '" + "x" * 400 + "'\n```\n\n"
-    "| "
-    + " | ".join(f"Column number {n}" for n in range(12))
-    + " |\n|"
-    + "--|" * 12
-    + "\n| "
-    + " | ".join(["cell"] * 12)
-    + " |\n\n"
-    "$$" + "a + " * 60 + "b$$\n"
-)
 START_BYTES = 60_000
 """What the page may load to start, of its own script and style, as it comes over the wire."""
 
@@ -96,6 +86,11 @@ async def test_wide_content_scrolls_inside_itself(
         gate.set()
         await tab.is_done()
         await fits(tab)
+        for name in ("Code", "Table", "Formula"):
+            box = tab.text.get_by_role("region", name=name)
+            await box.focus()
+            await tab.page.keyboard.press("ArrowRight")
+            await tab.until(f"document.activeElement.ariaLabel === '{name}' && document.activeElement.scrollLeft > 0")
         if phone:
             await tab.page.get_by_role("button", name="Show chats").tap()
             await expect(tab.page.locator("#search")).to_be_in_viewport()
