@@ -70,6 +70,11 @@ Ask = Callable[[ChatRequest], Awaitable[str]]
 log = logging.getLogger(__name__)
 
 
+def summarised_from(room: Room) -> int:
+    """Tokens of a prompt above which its older turns are summarised."""
+    return int(FULL * room.prompt)
+
+
 @dataclass(frozen=True, slots=True)
 class Past:
     """What is stored of a session, from its last summary on."""
@@ -128,7 +133,7 @@ class Compactor:
         sizes = [turn_tokens(turn, counts) for turn in past.turns]
         whole = fixed + (counts(past.summary.text) if past.summary else 0) + sum(sizes) + turn_tokens(new, counts)
         older = _older(past.turns, sizes, int(room * KEPT))
-        if whole <= FULL * room or sum(sizes[:older]) < LEAST_GAIN * room:
+        if whole <= summarised_from(writer.room) or sum(sizes[:older]) < LEAST_GAIN * room:
             return past, None
         if self._failed.get(past.session_id, -PATIENCE) + PATIENCE > _length(past):
             return past, None

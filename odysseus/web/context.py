@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ from aiohttp import web
 
 from odysseus.context.budget import room_of
 from odysseus.context.builder import system_text
+from odysseus.context.compaction import summarised_from
 from odysseus.context.trimming import Part
 from odysseus.context.turns import Prompt, Turn, given_texts
 from odysseus.context.window import Window
@@ -26,7 +28,7 @@ TEXT_LIMIT = 2_000
 
 async def show(request: web.Request) -> web.StreamResponse:
     """GET /api/session/{id}/context"""
-    services_ = services(request)
+    services_, brief = services(request), request.query.get("brief") == "1"
     session = await services_.sessions.get(session_id(request))
     route = await services_.router.route(session.endpoint_id, session.model, session.fallback)
     past = await services_.keeper.past(session.id)
@@ -39,7 +41,7 @@ async def show(request: web.Request) -> web.StreamResponse:
         past.summary.text if past.summary else "",
     )
     room = room_of(await route.window())
-    window = Window(prompt, room, services_.keeper.counter(route.first), counted_from=0.0)
+    window = Window(prompt, room, services_.keeper.counter(route.first), counted_from=math.inf if brief else 0.0)
     fit = await window.fit()
     sources = window.sources()
     answer: dict[str, Any] = {
@@ -49,11 +51,12 @@ async def show(request: web.Request) -> web.StreamResponse:
         "answer_room": room.answer,
         "used": sources.total,
         "free": max(0, room.prompt - fit.tokens),
+        "summarised_from": summarised_from(room),
         "estimated": fit.estimated,
         "sources": {name: getattr(sources, name) for name in sources.__slots__},
         "left_out": sum(part.shown is None for part in window.parts()),
         "summary": None,
-        "messages": _messages(prompt, window.parts()),
+        "messages": [] if brief else _messages(prompt, window.parts()),
     }
     if past.summary:
         answer["summary"] = {"text": past.summary.text, "messages": past.summary.messages, "tokens": sources.summary}

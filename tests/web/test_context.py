@@ -84,6 +84,20 @@ async def test_the_endpoints_own_tokenizer_is_asked_where_it_has_one(server: Ser
     assert seen["sources"]["system"] == 77 + 5
 
 
+async def test_the_brief_figures_ask_no_tokenizer_and_add_up(server: Server, upstream: Upstream) -> None:
+    session = await server.session()
+    await (await server.send(session, "Tell me of the sea.")).rest()
+    upstream.counts = True
+    asked = len(upstream.requests)
+    brief = await server.get(f"/api/session/{session}/context?brief=1")
+    assert len(upstream.requests) == asked
+    assert (brief["estimated"], brief["messages"]) == (True, [])
+    assert brief["used"] == sum(brief["sources"].values()) > 0
+    room = brief["context_length"] - brief["answer_room"]
+    assert brief["used"] + brief["free"] <= room
+    assert 0.7 * room < brief["summarised_from"] < 0.8 * room
+
+
 async def test_a_full_window_is_never_told_as_fuller_than_it_is(server: Server, upstream: Upstream) -> None:
     session = await server.session()
     for number in range(6):

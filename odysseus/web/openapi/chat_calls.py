@@ -159,7 +159,12 @@ MESSAGES: Sequence[Operation] = (
         tag="Messages",
         summary="See what the next request would hold",
         description="What the model sees of the session when a message comes that wishes for nothing else.",
-        parameters=(SESSION, TZ_OFFSET, TZ_NAME),
+        parameters=(
+            SESSION,
+            Parameter("brief", "query", "`1` gives estimates alone, and asks no tokenizer", Literal["0", "1"]),
+            TZ_OFFSET,
+            TZ_NAME,
+        ),
         answers=said("The prompt by source", context_answers.Context),
         errors=(400, 404),
     ),

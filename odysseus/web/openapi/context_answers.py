@@ -58,10 +58,11 @@ class Context(Struct):
     answer_room: Annotated[int, Meta(description="What is kept of it for the answer")]
     used: Annotated[int, Meta(description="Tokens of the prompt")]
     free: Annotated[int, Meta(description="Tokens that are left for a message")]
+    summarised_from: Annotated[int, Meta(description="Tokens of a prompt above which its older turns are summarised")]
     estimated: Annotated[
         bool, Meta(description="Whether the tokens are estimated, not counted by the model's tokenizer")
     ]
     sources: ContextSources
     left_out: Annotated[int, Meta(description="Messages that have left, since the window is full")]
     summary: Annotated[ContextSummary | None, Meta(description="What stands for older turns, if there are any")]
-    messages: Annotated[list[ContextMessage], Meta(description="The messages, oldest first")]
+    messages: Annotated[list[ContextMessage], Meta(description="The messages, oldest first; none of them when brief")]
