@@ -41,6 +41,7 @@ let looking = 0;
 let pressed = null;
 let queueShown = false;
 let missingShown = false;
+let meterShown = false;
 
 /** What stands in the chat's place: the comparison, which is loaded when it is first opened. @param {string} id */
 async function openCompare(id) {
@@ -143,6 +144,14 @@ async function showMissing() {
   startMissing(openEndpoints);
 }
 
+/** How full the window is shows as soon as there is something in it. */
+async function showMeter() {
+  if (meterShown || !state.chat.session || !state.chat.messages.length) return;
+  meterShown = true;
+  const { startMeter } = await import("./views/meter.js");
+  await startMeter(() => void openSeen());
+}
+
 async function startSearch() {
   (await import("./views/search.js")).startSearch();
 }
@@ -187,6 +196,7 @@ addEventListener("load", keepPage);
 hearQueues();
 watch(["chat", "queue"], () => void showQueue());
 watch(["models", "install", "chat", "sessions", "choice"], () => void showMissing());
+watch(["chat"], () => void showMeter());
 watch(["chat"], () => (seenButton.hidden = !state.chat.session));
 seenButton.addEventListener("click", () => void openSeen());
 byId("research-open", HTMLButtonElement).addEventListener("click", () => void openResearch());

@@ -70,9 +70,13 @@ Ask = Callable[[ChatRequest], Awaitable[str]]
 log = logging.getLogger(__name__)
 
 
-def summarised_from(room: Room) -> int:
-    """Tokens of a prompt above which its older turns are summarised."""
-    return int(FULL * room.prompt)
+def summarised_from(room: Room, fixed: int) -> int | None:
+    """Tokens of a prompt above which its older turns are summarised; None when they leave it before that.
+
+    `fixed` are the tokens of all that is no turn: with many of them there is little to summarise in a full window.
+    """
+    tokens = int(max(FULL * room.prompt, fixed + (KEPT + LEAST_GAIN) * room.prompt))
+    return tokens if tokens < room.prompt else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +137,7 @@ class Compactor:
         sizes = [turn_tokens(turn, counts) for turn in past.turns]
         whole = fixed + (counts(past.summary.text) if past.summary else 0) + sum(sizes) + turn_tokens(new, counts)
         older = _older(past.turns, sizes, int(room * KEPT))
-        if whole <= summarised_from(writer.room) or sum(sizes[:older]) < LEAST_GAIN * room:
+        if whole <= FULL * room or sum(sizes[:older]) < LEAST_GAIN * room:
             return past, None
         if self._failed.get(past.session_id, -PATIENCE) + PATIENCE > _length(past):
             return past, None

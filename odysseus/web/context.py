@@ -51,7 +51,7 @@ async def show(request: web.Request) -> web.StreamResponse:
         "answer_room": room.answer,
         "used": sources.total,
         "free": max(0, room.prompt - fit.tokens),
-        "summarised_from": summarised_from(room),
+        "summarised_from": summarised_from(room, sources.system + sources.tools + sources.summary),
         "estimated": fit.estimated,
         "sources": {name: getattr(sources, name) for name in sources.__slots__},
         "left_out": sum(part.shown is None for part in window.parts()),

@@ -29,6 +29,8 @@ export function newLive(session, runId, place = "") {
     error: null,
     savedId: null,
     fallback: null,
+    used: 0,
+    gap: false,
     retry: "",
     stopping: false,
     place,
@@ -43,7 +45,7 @@ export function newLive(session, runId, place = "") {
  * @param {Live} live
  */
 export function rewind(live) {
-  Object.assign(live, { cursor: 0, text: "", thinking: "", blocks: [] });
+  Object.assign(live, { cursor: 0, text: "", thinking: "", blocks: [], gap: false });
   Object.assign(live.work, newWork()); // in place: the message holds it too
   Object.assign(live.given, newGiven());
 }
@@ -120,6 +122,9 @@ function applyFrame(live, frame) {
     case "retry":
       live.retry = `${frame.reason}. Trying again in ${frame.seconds} s (${frame.attempt} of ${frame.attempts})…`;
       break;
+    case "usage":
+      live.used = (frame.data.input_tokens ?? 0) + (frame.data.output_tokens ?? 0);
+      break;
     case "metrics":
       live.metrics = frame.data;
       break;
@@ -131,6 +136,7 @@ function applyFrame(live, frame) {
       live.terminal = frame.data;
       break;
     default:
+      live.gap ||= frame.type === "replay_gap";
       applyGiven(live.given, frame);
       applyWork(live.work, frame, live.blocks.length);
   }

@@ -115,6 +115,9 @@ export const history = (id, limit, before = null) =>
 /** @type {(id: string) => Promise<SeenContext>} */
 export const context = (id) => call("GET", `${session(id)}/context`);
 
+/** The same as estimates, without the messages. @type {(id: string) => Promise<SeenContext>} */
+export const contextFigures = (id) => call("GET", `${session(id)}/context?brief=1`);
+
 /** Show the branch through this message. @type {(id: string, message: string) => Promise<unknown>} */
 export const showBranch = (id, message) => call("POST", `${session(id)}/branch`, { message_id: message });
 

@@ -28,6 +28,7 @@ export function fromStored(stored) {
  */
 function refresh(message, { content, html, metadata, parent_id: parent, siblings = [] }) {
   const { ask } = message.work;
+  if (message.live?.gap && message.live.ended) message.live = null; // the history has what the stream could not tell again
   if (message.live) refreshAsk(message.work, metadata);
   else Object.assign(message, { work: storedWork(metadata), given: storedGiven(metadata) });
   if (ask && message.work.ask) message.work.ask.problem ||= ask.problem;

@@ -32,6 +32,8 @@ export function noticeText(notice) {
       return said(notice.message, "The model was going round in circles; it had to answer without tools.");
     case "intent_nudge_exhausted":
       return said(notice.message, "The model kept announcing a step without taking it.");
+    case "replay_gap":
+      return "What came before was too much to be shown again in full. It is all here once the answer is finished.";
     default:
       return "";
   }

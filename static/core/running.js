@@ -87,7 +87,7 @@ function finish(chat, live, reload) {
   tellTabs({ kind: "run", session: live.session });
   void refreshSessions();
   const replaced = record?.stop_reason === "replaced"; // another tab has sent the next message
-  if (replaced || live.place || !question?.id) void reload(chat);
+  if (replaced || live.place || live.gap || !question?.id) void reload(chat);
 }
 
 /**

@@ -2,7 +2,7 @@
 
 /** @import { Chat, State } from "./types.js" */
 
-/** @typedef {keyof State | "live" | "uploads" | "queue" | "said"} Topic  `live` is a change inside `chat.live`, `uploads` how much of a file is sent, `queue` what waits to be sent, `said` a word on what was done; all others are keys of the state. */
+/** @typedef {keyof State | "live" | "uploads" | "queue" | "said" | "window"} Topic  `live` is a change inside `chat.live`, `uploads` how much of a file is sent, `queue` what waits to be sent, `said` a word on what was done, `window` what the model's window holds; all others are keys of the state. */
 
 /** @type {Map<Topic, Set<() => void>>} */
 const listeners = new Map();

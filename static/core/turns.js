@@ -70,6 +70,9 @@ export async function deleteMessage(message) {
  */
 export const isLast = (message) => state.chat.messages.at(-1) === message && !isLive() && !state.chat.sending;
 
+/** Whether it is the newest answer of the open chat. @param {Message} message */
+export const isLastAnswer = (message) => state.chat.messages.findLast(({ role }) => role === "assistant") === message;
+
 /** The run an answer came from. @param {Pick<Message, "metadata" | "live">} message */
 export const runOf = (message) => message.metadata?.run_id ?? message.live?.runId ?? "";
 

@@ -95,6 +95,8 @@
  * @property {number} context_length
  * @property {number} answer_room
  * @property {number} used
+ * @property {number} free
+ * @property {number | null} summarised_from  tokens above which older messages are summarised; null when they are left out before that
  * @property {boolean} estimated
  * @property {Record<string, number>} sources
  * @property {number} left_out
@@ -127,6 +129,8 @@
  * @property {Failure | null} [failure]
  * @property {string} [thinking]
  * @property {Fallback} [fallback]
+ * @property {number} [rounds]  requests to a model
+ * @property {number} [tool_calls]
  * @property {boolean} [stopped]
  * @property {boolean} [undone]  The changes of files were taken back.
  * @property {unknown[]} [tool_events]
@@ -243,15 +247,16 @@
  * @typedef {{ selected_model: string, answered_by: string, reason: string }} Fallback
  * @typedef {{ type: "fallback" } & Fallback} FallbackFrame
  * @typedef {{ type: "retry", attempt: number, attempts: number, seconds: number, reason: string }} RetryFrame
+ * @typedef {{ type: "usage", data: Usage }} UsageFrame
  * @typedef {{ type: "metrics", data: Metrics }} MetricsFrame
  * @typedef {{ type: "message_saved", id: string }} SavedFrame
  * @typedef {{ type: "chat_terminal" | "agent_terminal", data: Terminal }} TerminalFrame
  * @typedef {{ type: "tool_start" | "tool_progress" | "tool_output" | "ask_user" | "tool_approval_resolved"
  *   | "generated_image" | "plan_update" | "ui_control" | "rounds_exhausted" | "budget_exceeded"
- *   | "loop_breaker_triggered" | "intent_nudge_exhausted" | "workspace_rejected" | "compacted" | "context_trimmed" }} WorkFrame  Read with care: tools are many.
+ *   | "loop_breaker_triggered" | "intent_nudge_exhausted" | "workspace_rejected" | "compacted" | "context_trimmed" | "replay_gap" }} WorkFrame  Read with care: tools are many.
  * @typedef {{ type: "attachments" | "web_sources" | "rag_sources" | "memories_used" | "research_progress" | "research_sources"
  *   | "research_findings" | "research_done", data: unknown }} GivenFrame
- * @typedef {DeltaFrame | BlockFrame | PageTextFrame | ModelInfoFrame | FallbackFrame | RetryFrame | MetricsFrame
+ * @typedef {DeltaFrame | BlockFrame | PageTextFrame | ModelInfoFrame | FallbackFrame | RetryFrame | UsageFrame | MetricsFrame
  *   | SavedFrame | TerminalFrame | WorkFrame | GivenFrame} Frame  The frames the page acts on. Others are passed over.
  *
  * @typedef {{ html: string, open: boolean }} Block
@@ -324,6 +329,8 @@
  * @property {Failure | null} error
  * @property {string | null} savedId
  * @property {Fallback | null} fallback  who answers in place of whom
+ * @property {number} used  tokens of the last request and its answer; 0 while that is not known
+ * @property {boolean} gap  frames were lost to the page: the history tells all, once the run has ended
  * @property {string} retry  why the endpoint is asked again, in words; empty once it answers
  * @property {boolean} stopping  a stop was asked for
  * @property {"" | "branch" | "again"} place  beside what the answer may stand: the history has to tell. "again" when other answers to its question were there

@@ -1,6 +1,6 @@
-/** Figures and states as words. Pure. */
+/** States, sizes and dates as words. Pure. */
 
-/** @import { Failure, Fallback, Metrics, Terminal } from "./types.js" */
+/** @import { Failure, Fallback, Terminal } from "./types.js" */
 
 const TIMEOUTS = {
   wall_clock_timeout: "Ended: the answer took longer than the time limit.",
@@ -68,52 +68,6 @@ export const standIn = (fallback) =>
 function interrupted(record) {
   const cause = record.stop_reason === "server_shutdown" ? "the server was shut down" : "the server was restarted";
   return `Interrupted: ${cause}. What had arrived is kept.`;
-}
-
-/** Fewer tokens than this come in one piece, and their speed says nothing. */
-const SPEED_FROM = 16;
-
-/**
- * Tokens, time and speed of an answer, as far as known: `312 tokens · 4.1 s · 76 tokens/s`.
- *
- * @param {Metrics | null} metrics
- * @param {Terminal | null} record
- */
-export function figures(metrics, record) {
-  // The record comes first: a reload has nothing else, and must say the same.
-  const usage = { ...metrics, ...record?.usage };
-  const seconds = record?.timing?.total_time ?? metrics?.total_time;
-  const approx = usage.usage_source === "estimated" ? "about " : "";
-  const parts = [
-    usage.output_tokens ? `${approx}${count(usage.output_tokens)} tokens` : "",
-    seconds ? duration(seconds) : "",
-    usage.tokens_per_second && (usage.output_tokens ?? 0) >= SPEED_FROM ? `${Math.round(usage.tokens_per_second)} tokens/s` : "",
-    usage.cost ? `$${usage.cost < 0.01 ? usage.cost.toFixed(4) : usage.cost.toFixed(2)}` : "",
-  ];
-  return parts.filter(Boolean).join(" · ");
-}
-
-/**
- * All that is known of what an answer used: `1,204 tokens in, 1,000 of them cached · 34 out · …`.
- *
- * @param {Metrics | null} metrics
- * @param {Terminal | null} record
- */
-export function allFigures(metrics, record) {
-  const usage = { ...metrics, ...record?.usage };
-  const first = record?.timing?.time_to_first_token ?? metrics?.time_to_first_token;
-  const cached = usage.cached_input_tokens ? `, ${count(usage.cached_input_tokens)} of them cached` : "";
-  const thought = usage.reasoning_tokens ? `, ${count(usage.reasoning_tokens)} of them reasoning` : "";
-  const parts = [
-    usage.input_tokens ? `${count(usage.input_tokens)} tokens in${cached}` : "",
-    usage.output_tokens ? `${count(usage.output_tokens)} out${thought}` : "",
-    usage.usage_source && usage.usage_source !== "real" ? "partly estimated" : "",
-    first ? `first words after ${duration(first)}` : "",
-    usage.tokens_per_second ? `${Math.round(usage.tokens_per_second)} tokens a second` : "",
-    usage.cost ? `$${usage.cost.toFixed(6)}` : "",
-    usage.context_percent ? `${usage.context_percent}% of the model's window` : "",
-  ];
-  return parts.filter(Boolean).join(" · ");
 }
 
 /** @param {number} seconds */

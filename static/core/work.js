@@ -2,7 +2,7 @@
 
 /** @import { Ask, Frame, Notice, Option, Terminal, ToolRow, Work } from "./types.js" */
 
-const NOTICES = new Set(["rounds_exhausted", "budget_exceeded", "loop_breaker_triggered", "intent_nudge_exhausted", "workspace_rejected", "compacted", "context_trimmed"]);
+const NOTICES = new Set(["rounds_exhausted", "budget_exceeded", "loop_breaker_triggered", "intent_nudge_exhausted", "workspace_rejected", "compacted", "context_trimmed", "replay_gap"]);
 const STOPPED = 130;
 /** Characters of a call that stand in its row; the whole of it is folded under it. */
 const SHOWN = 240;

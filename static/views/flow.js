@@ -37,7 +37,7 @@ function entriesOf(work) {
 }
 
 /** These tell of what the model was given, so they stand before what it did. */
-const BEFORE = new Set(["workspace_rejected", "compacted", "context_trimmed"]);
+const BEFORE = new Set(["replay_gap", "workspace_rejected", "compacted", "context_trimmed"]);
 
 /** @param {Notice} notice */
 const roundOf = ({ type, round }) => (BEFORE.has(type) ? -1 : round);

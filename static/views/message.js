@@ -8,9 +8,10 @@
 /** @typedef {FootDeeds & AgentDeeds & { resend: (message: Message, text: string) => Promise<boolean> }} Deeds */
 
 import { h, setText } from "../core/dom.js";
+import { allFigures, mainFigures, shortFigures } from "../core/figures.js";
 import { isWaiting } from "../core/progress.js";
-import { hasQuestion, runOf, undoChanges } from "../core/turns.js";
-import { allFigures, endedEarly, figures, outcome, standIn } from "../core/words.js";
+import { hasQuestion, isLastAnswer, runOf, undoChanges } from "../core/turns.js";
+import { endedEarly, outcome, standIn } from "../core/words.js";
 import { BlockList } from "./blocks.js";
 import { createDoings } from "./doings.js";
 import { createFiles } from "./files.js";
@@ -162,8 +163,9 @@ function createAnswer(message, deeds, onToggle) {
     const record = metadata ?? live?.terminal ?? null;
     ending.draw(outcome(record, live?.error ?? null));
     const early = endedEarly(record, live?.error ?? null);
-    const numbers = figures(live?.metrics ?? null, metadata);
-    const all = numbers && allFigures(live?.metrics ?? null, metadata);
+    const metrics = live?.metrics ?? null;
+    const numbers = (isLastAnswer(message) ? mainFigures : shortFigures)(metrics, metadata);
+    const all = allFigures(metrics, metadata);
     foot.draw(message, { figures: numbers, all, text: content !== "", early, asked: hasQuestion(message), undo: undo.canDo(message) });
   }
 

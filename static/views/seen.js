@@ -5,20 +5,11 @@
 import * as api from "../core/api.js";
 import { byId, h, setText } from "../core/dom.js";
 import { state } from "../core/state.js";
+import { leftOut, partsOf } from "../core/window.js";
 import { count } from "../core/words.js";
 
 const dialog = byId("seen", HTMLDialogElement);
 const body = byId("seen-body", HTMLElement);
-
-/** @type {Record<string, string>} */
-const SOURCES = {
-  system: "Instructions",
-  tools: "Tools",
-  summary: "Summary of older messages",
-  history: "Messages",
-  given: "Files, passages, pages, memories",
-  tool_results: "Results of tools",
-};
 
 /** @type {Record<string, string>} */
 const ROLES = { system: "Instructions", user: "You", assistant: "Answer", tool: "Result of a tool" };
@@ -31,11 +22,9 @@ function windowOf(seen) {
   const about = seen.estimated ? "about " : "";
   const used = `${about}${count(seen.used)} of ${count(seen.context_length)} tokens`;
   const meter = h("progress", { max: Math.max(seen.context_length, 1), value: Math.min(seen.used, seen.context_length), "aria-label": "How full the window is" });
-  const rows = Object.entries(seen.sources).filter(([, tokens]) => tokens > 0);
   const table = h("table", { class: "tokens" }, h("caption", { class: "sr-only" }, "Tokens by source"));
-  table.append(h("tbody", {}, ...rows.map(([name, tokens]) => figure(SOURCES[name] ?? name, tokens)), figure("Kept free for the answer", seen.answer_room)));
-  const left = seen.left_out === 1 ? "1 message is left out: there is no room for it." : `${count(seen.left_out)} messages are left out: there is no room for them.`;
-  return [h("p", {}, h("strong", {}, seen.model), ` · ${used}`), meter, table, seen.left_out > 0 && h("p", { class: "quiet" }, left)];
+  table.append(h("tbody", {}, ...partsOf(seen).map(([name, tokens]) => figure(name, tokens)), figure("Kept free for the answer", seen.answer_room)));
+  return [h("p", {}, h("strong", {}, seen.model), ` · ${used}`), meter, table, seen.left_out > 0 && h("p", { class: "quiet" }, leftOut(seen.left_out))];
 }
 
 /** @param {string} shown @param {number} chars */

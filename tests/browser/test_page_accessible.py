@@ -109,6 +109,12 @@ async def seen(tab: Tab, _: Upstream) -> None:
     await expect(tab.page.locator("#seen table")).to_be_visible()
 
 
+async def meter(tab: Tab, _: Upstream) -> None:
+    await tab.ask("Hello.")
+    await tab.page.locator("#context-button").click()
+    await expect(tab.page.locator("#context-panel table")).to_be_visible()
+
+
 async def compare(tab: Tab, upstream: Upstream) -> None:
     upstream.models = ("fake-model", "another-model")
     await tab.js("async () => (await fetch('/api/models?refresh=1')).status")
@@ -173,6 +179,7 @@ VIEWS: Mapping[str, Callable[[Tab, Upstream], Awaitable[None]]] = {
     "folder": folder,
     "card": card,
     "seen": seen,
+    "meter": meter,
     "compare": compare,
     "document": document,
     "research": research,

@@ -29,7 +29,7 @@ async def test_a_message_is_sent_and_its_answer_streams_in(seat: Seat) -> None:
     await expect(tab.text).to_have_text("First half and second half.")
     await expect(tab.questions).to_have_text("Tell me.\nNow.", use_inner_text=True)
     await expect(tab.answers.locator(".model")).to_have_text("fake-model")
-    await expect(tab.answers.locator(".figures")).to_contain_text("34 tokens")
+    await expect(tab.answers.locator(".figures")).to_contain_text("12 tokens in · 34 out")
     await expect(tab.status).to_have_text("Answer finished.")
 
 

@@ -98,6 +98,13 @@ async def test_the_brief_figures_ask_no_tokenizer_and_add_up(server: Server, ups
     assert 0.7 * room < brief["summarised_from"] < 0.8 * room
 
 
+async def test_an_agent_whose_tools_take_most_of_the_window_has_nothing_to_summarise(server: Server) -> None:
+    session = await server.session(mode="agent")
+    seen = await server.get(f"/api/session/{session}/context?brief=1")
+    assert seen["sources"]["tools"] > 0.6 * (seen["used"] + seen["free"])
+    assert seen["summarised_from"] is None
+
+
 async def test_a_full_window_is_never_told_as_fuller_than_it_is(server: Server, upstream: Upstream) -> None:
     session = await server.session()
     for number in range(6):

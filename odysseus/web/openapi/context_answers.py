@@ -58,7 +58,10 @@ class Context(Struct):
     answer_room: Annotated[int, Meta(description="What is kept of it for the answer")]
     used: Annotated[int, Meta(description="Tokens of the prompt")]
     free: Annotated[int, Meta(description="Tokens that are left for a message")]
-    summarised_from: Annotated[int, Meta(description="Tokens of a prompt above which its older turns are summarised")]
+    summarised_from: Annotated[
+        int | None,
+        Meta(description="Tokens above which older turns are summarised; null when they are left out before that"),
+    ]
     estimated: Annotated[
         bool, Meta(description="Whether the tokens are estimated, not counted by the model's tokenizer")
     ]
