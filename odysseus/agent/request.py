@@ -172,7 +172,7 @@ def fitting(request: ChatRequest) -> tuple[ChatMessage, ...]:
 
 def _with_plain_names(message: ChatMessage) -> ChatMessage:
     """A call of a tool whose name the model made up, in letters that every endpoint takes back."""
-    if all(_NAME.fullmatch(call.name) for call in message.tool_calls):
+    if not message.tool_calls or all(_NAME.fullmatch(call.name) for call in message.tool_calls):
         return message
     calls = [replace(call, name=_NO_NAME.sub("_", call.name)[:NAME_LIMIT] or "unknown") for call in message.tool_calls]
     return replace(message, tool_calls=tuple(calls))

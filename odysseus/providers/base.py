@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from odysseus.events import FinishReason, ReasoningDelta, TextDelta, UsageReport
@@ -74,9 +74,31 @@ class ChatMessage:
     state: Mapping[str, Any] | None = None
 
 
+class Mapped:
+    """What an adapter made of the messages of a run's last request; the next one begins with the same messages."""
+
+    def __init__(self) -> None:
+        self._source = ""
+        self._made: Mapping[int, tuple[ChatMessage, Any]] = {}
+
+    def each(self, source: str, messages: Sequence[ChatMessage], make: Callable[[ChatMessage], Any]) -> list[Any]:
+        """`make` of each message, done only for those that are new or were made for another `source`.
+
+        The values are shared between requests, so nobody may change them.
+        """
+        known = self._made if source == self._source else {}
+        # An id is a message's own only while the message is kept beside it.
+        made = {id(message): known.get(id(message)) or (message, make(message)) for message in messages}
+        self._source, self._made = source, made
+        return [made[id(message)][1] for message in messages]
+
+
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """One request to a model. `response_schema` asks for JSON of that shape where the server can."""
+    """One request to a model. `response_schema` asks for JSON of that shape where the server can.
+
+    `mapped` goes from one request of a run to the next.
+    """
 
     model: str
     messages: tuple[ChatMessage, ...]
@@ -84,6 +106,7 @@ class ChatRequest:
     max_tokens: int | None = None
     tools: tuple[ToolSpec, ...] = ()
     response_schema: Mapping[str, Any] | None = None
+    mapped: Mapped = field(default_factory=Mapped, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
@@ -81,7 +81,7 @@ def to_body(
     ways = ways or first_ways(profile)
     body: dict[str, Any] = {
         "model": request.model,
-        "messages": list(_messages(request.messages, profile, source)),
+        "messages": list(_messages(request, profile, source)),
         "stream": True,
     }
     if ways.usage:
@@ -111,14 +111,15 @@ def _response_format(schema: Mapping[str, Any], way: Schema) -> dict[str, Any]:
     return {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
 
 
-def _messages(messages: Iterable[ChatMessage], profile: Profile, source: str) -> Iterator[dict[str, Any]]:
+def _messages(request: ChatRequest, profile: Profile, source: str) -> Iterator[dict[str, Any]]:
     """The messages. A tool's answer is text only on this wire: its pictures follow all answers as the user's."""
     pictures: list[Image] = []
-    for message in messages:
+    entries = request.mapped.each(source, request.messages, lambda message: _message(message, profile, source))
+    for message, entry in zip(request.messages, entries, strict=True):
         if pictures and message.role != "tool":
             yield _picture_message(pictures, profile)
             pictures = []
-        yield _message(message, profile, source)
+        yield entry
         if message.role == "tool":
             pictures += message.images
     if pictures:

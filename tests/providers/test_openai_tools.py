@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import openai
@@ -22,7 +22,7 @@ from odysseus.errors import ConfigError, ProviderError
 from odysseus.events import UsageReport
 from odysseus.providers.base import ChatMessage, ChatRequest, Image, ProviderState, ToolCall, ToolSpec
 from odysseus.providers.openai import OpenAIProvider, OpenAIReading
-from odysseus.providers.openai_request import NO_PICTURES, to_body
+from odysseus.providers.openai_request import NO_PICTURES, SOURCE, to_body
 from odysseus.providers.profiles import PROFILES
 
 NAMES = ("f", "g", "get_weather", "get_time", "draw_card", "send", "list_beds", "bash", "read_file", "get_date")
@@ -346,6 +346,24 @@ def test_a_request_offers_tools_and_replays_calls() -> None:
     assert body["messages"][2] == {"role": "tool", "tool_call_id": "c1", "content": "one"}
     assert "tools" not in to_body(ChatRequest("m", messages))
     assert "tools" not in to_body(ChatRequest("m", messages, tools=TOOLS), PROFILE["perplexity"])
+
+
+def test_a_later_round_maps_only_its_new_messages_and_says_the_same() -> None:
+    calls = (ToolCall("c1", "f", OK[0]),)
+    first = ChatRequest("m", (USER, ChatMessage("assistant", "", tool_calls=calls)))
+    later = replace(first, messages=(*first.messages, ChatMessage("tool", "one", tool_call_id="c1")))
+    sent, after = to_body(first, source="up/m")["messages"], to_body(later, source="up/m")["messages"]
+    assert [one is other for one, other in zip(sent, after, strict=False)] == [True, True]
+    assert after == to_body(ChatRequest("m", later.messages), source="up/m")["messages"]
+    shorter = replace(first, messages=later.messages[1:])
+    assert to_body(shorter, source="up/m")["messages"] == after[1:]
+
+
+def test_what_was_made_for_one_endpoint_is_not_sent_to_another() -> None:
+    said = ChatMessage("assistant", "x", state={SOURCE: "up/m", "reasoning_details": ["sealed"]})
+    request = ChatRequest("m", (USER, said))
+    for source, there in (("up/m", True), ("other/m", False), ("up/m", True)):
+        assert ("reasoning_details" in to_body(request, source=source)["messages"][1]) is there
 
 
 def test_pictures_are_parts_and_text_alone_is_a_string() -> None:
