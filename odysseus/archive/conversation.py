@@ -1,6 +1,7 @@
 """The format of an exported conversation: its name and version, and a message with its files as JSON values.
 
-The model's own transcript is left out: it holds what endpoints sign and seal for themselves. Pure.
+Of the model's own transcript only its calls, their results and the text between go along: the rest is what endpoints
+sign and seal for themselves. Pure.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from odysseus.store.messages import Message
 FORMAT = "odysseus-chat"
 VERSION = 1
 HIDDEN = frozenset({"transcript"})
-"""Metadata that stays here."""
+"""Metadata that is for the model alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,8 @@ class Writer(Protocol):
 def exported(message: Message, since: Since) -> dict[str, Any]:
     """A message as JSON values."""
     metadata = {key: value for key, value in message.metadata.items() if key not in HIDDEN}
+    if transcript := [_portable(entry) for entry in message.metadata.get("transcript", ()) if entry["role"] != "user"]:
+        metadata["transcript"] = transcript
     asked = metadata.get("ask_user")
     if asked and asked.get("kind") == "tool_approval":
         metadata["ask_user"] = {**asked, "state": card_state(asked, since.approvals)}
@@ -59,6 +62,13 @@ def exported(message: Message, since: Since) -> dict[str, Any]:
         "created_at": iso(message.created_at),
         "parent_id": message.parent_id,
     }
+
+
+def _portable(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """An entry of a transcript as any model may have it."""
+    kept = {name: entry[name] for name in ("role", "content", "id") if name in entry}
+    calls = [{name: value for name, value in call.items() if name != "state"} for call in entry.get("calls", ())]
+    return {**kept, "calls": calls} if calls else kept
 
 
 def card_state(asked: Mapping[str, Any], states: Mapping[str, ApprovalState]) -> str:

@@ -109,6 +109,25 @@ class Row(Struct, kw_only=True):
     document_version: Count | UnsetType = UNSET
 
 
+class Called(Struct, kw_only=True):
+    """A call as the model made it. `written` says that it was read from the answer's text."""
+
+    id: Short
+    name: Short
+    arguments: Text
+    problem: Text | UnsetType | None = UNSET
+    written: bool | UnsetType = UNSET
+
+
+class Entry(Struct, kw_only=True):
+    """A message of the model's own history of an answer: words and calls, or the result of the call `id`."""
+
+    role: Literal["assistant", "tool"]
+    content: Text
+    id: Short | UnsetType = UNSET
+    calls: list[Called] | UnsetType = UNSET
+
+
 class Notice(Struct, kw_only=True):
     """A remark between the rows."""
 
@@ -267,6 +286,7 @@ class Metadata(Struct, kw_only=True):
     memories_used: list[UsedMemory] | UnsetType = UNSET
     research: Research | UnsetType = UNSET
     given: Text | UnsetType = UNSET
+    transcript: list[Entry] | UnsetType = UNSET
 
 
 class ImportedMessage(Struct, kw_only=True):

@@ -16,6 +16,9 @@ from PIL import Image as Picture
 from serving import Server
 from upstream import Upstream, answer
 
+from odysseus.archive.conversation import Since
+from odysseus.archive.conversation import exported as exported_message
+from odysseus.store.messages import Message
 from odysseus.web import export_files
 from odysseus.web.exporting import BATCH
 
@@ -79,10 +82,28 @@ async def test_json_says_what_it_is_and_has_the_files_when_they_are_wished_for(
     told = json.loads(await exported(server, session))
     assert (told["format"], told["version"], told["session"]["id"]) == ("odysseus-chat", 1, session)
     assert [(one["name"], "data" in one) for one in told["files"]] == [("dot.png", False), ("notes & more.txt", False)]
-    assert "transcript" not in json.dumps(told)
     whole = json.loads(await exported(server, session, "json", "&files=1"))
     assert [base64.b64decode(one["data"]) for one in whole["files"]] == [png(), b"some notes"]
     assert "api_key" not in json.dumps(whole)
+
+
+def test_what_endpoints_seal_for_themselves_stays_here() -> None:
+    call = {"id": "c", "name": "f", "arguments": "{}", "state": {"signature": "sealed"}}
+    said = {
+        "role": "assistant",
+        "content": "I look.",
+        "calls": [call],
+        "state": {"blocks": "sealed"},
+        "reasoning": "sealed",
+    }
+    nudge = {"role": "user", "content": "sealed"}
+    entries = [said, {"role": "tool", "content": "seen", "id": "c"}, nudge]
+    told = exported_message(Message("m", "s", 1, "assistant", "I look.", {"transcript": entries}, 0.0), Since())
+    assert "sealed" not in json.dumps(told)
+    assert told["metadata"]["transcript"] == [
+        {"role": "assistant", "content": "I look.", "calls": [{"id": "c", "name": "f", "arguments": "{}"}]},
+        {"role": "tool", "content": "seen", "id": "c"},
+    ]
 
 
 async def test_files_that_are_too_large_together_are_named_only(

@@ -66,6 +66,30 @@ async def test_an_exported_chat_comes_back_as_it_was_drawn(server: Server, upstr
     assert drawn(await server.history(again["id"])) == drawn(before)
 
 
+async def test_the_model_is_told_the_same_calls_and_results_in_an_imported_chat(
+    server: Server, upstream: Upstream
+) -> None:
+    session = await full_chat(server, upstream)
+    there = (await taken_in(server, await exported(server, session)))["id"]
+    told = []
+    for one in (session, there):
+        upstream.reply(answer("Yes."))
+        await agent(server, one, "go on")
+        told.append(upstream.requests[-1].json["messages"])
+    assert [(message["role"], message["content"]) for message in told[0] if message["role"] == "tool"] != []
+    assert told[1] == told[0]
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [{"role": "user", "content": "hidden orders"}, {"role": "system", "content": "x"}, {"role": "tool"}],
+    ids=["the user's words", "a system's words", "without content"],
+)
+async def test_a_transcript_holds_calls_and_results_only(server: Server, entry: dict[str, Any]) -> None:
+    told = await taken_in(server, json.dumps(with_metadata(transcript=[entry])).encode(), 400)
+    assert "messages[0].metadata.transcript[0]" in told["error"]
+
+
 async def test_all_branches_come_along_and_the_same_one_is_shown(server: Server, upstream: Upstream) -> None:
     session = await server.session()
     for text in ("first", "second", "third"):
