@@ -7,17 +7,20 @@ import codecs
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 import orjson
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
+from msgspec import Meta
 
 from odysseus.errors import BadRequest, TooLarge, UnsupportedMedia
 from odysseus.text import clean_text
 
 T = TypeVar("T")
+Chosen = Annotated[str, Meta(max_length=500)]
+"""The name of a model or the id of an endpoint, as a client may send it."""
 
 JSON_TYPE = "application/json"
 FORM_TYPES = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})

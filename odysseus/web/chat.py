@@ -24,7 +24,7 @@ from odysseus.store.compare import Comparison, Pane
 from odysseus.store.placing import Place
 from odysseus.text import clean_text
 from odysseus.web.answers import completes, json_answer
-from odysseus.web.body import convert, list_field, read_fields
+from odysseus.web.body import Chosen, convert, list_field, read_fields
 from odysseus.web.compare import pane_route
 from odysseus.web.services import Services, services
 
@@ -48,8 +48,8 @@ class ChatBody(Struct, frozen=True, kw_only=True):
     mode: Annotated[
         Literal["chat", "agent"] | None, Meta(description="`agent` may call tools; absent: the session's")
     ] = None
-    selected_model: Annotated[str, Meta(description="The model to ask, remembered on the session")] = ""
-    selected_endpoint_id: Annotated[str, Meta(description="The endpoint to ask, remembered on the session")] = ""
+    selected_model: Annotated[Chosen, Meta(description="The model to ask, remembered on the session")] = ""
+    selected_endpoint_id: Annotated[Chosen, Meta(description="The endpoint to ask, remembered on the session")] = ""
     compare_mode: Annotated[bool, Meta(description="The answer lives and dies with this connection")] = False
     incognito: Annotated[bool, Meta(description="Nothing of this turn is written to disk")] = False
     tool_approval_id: Annotated[str, Meta(description="Answers an approval card: its id")] = ""

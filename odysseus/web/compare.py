@@ -24,7 +24,7 @@ from odysseus.store.compare import LETTERS, NONE, TIE, Comparison, Pane, PaneRou
 from odysseus.store.messages import Message
 from odysseus.text import clean_text
 from odysseus.web.answers import completes, json_answer
-from odysseus.web.body import convert, list_field, read, read_fields
+from odysseus.web.body import Chosen, convert, list_field, read, read_fields
 from odysseus.web.messages import message_json
 from odysseus.web.services import Services, services
 from odysseus.web.sessions import session_json
@@ -40,8 +40,8 @@ GOES_ON = "An answer is still being written. Wait for its end, or stop it."
 class PaneChoice(Struct, frozen=True):
     """A model to ask."""
 
-    endpoint_id: Annotated[str, Meta(description="The endpoint to ask; empty for the default")] = ""
-    model: Annotated[str, Meta(description="The model to ask; empty for the endpoint's first")] = ""
+    endpoint_id: Annotated[Chosen, Meta(description="The endpoint to ask; empty for the default")] = ""
+    model: Annotated[Chosen, Meta(description="The model to ask; empty for the endpoint's first")] = ""
 
 
 class NewComparison(Struct, frozen=True):

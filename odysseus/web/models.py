@@ -12,14 +12,14 @@ from odysseus.models.catalogue import KNOWN
 from odysseus.models.installer import InstallProgress
 from odysseus.providers.router import EndpointListing
 from odysseus.web.answers import completes, json_answer
-from odysseus.web.body import read
+from odysseus.web.body import Chosen, read
 from odysseus.web.services import services
 
 
 class InstallRequest(Struct, frozen=True):
     """The embedded model to install; empty takes the configured one."""
 
-    name: Annotated[str, Meta(description="The model; absent: the configured one")] = ""
+    name: Annotated[Chosen, Meta(description="The model; absent: the configured one")] = ""
 
 
 async def models(request: web.Request) -> web.StreamResponse:

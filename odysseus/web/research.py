@@ -23,7 +23,7 @@ from odysseus.runs.research import ResearchJob
 from odysseus.store.research import ResearchRow
 from odysseus.text import clean_text
 from odysseus.web.answers import completes, json_answer
-from odysseus.web.body import read
+from odysseus.web.body import Chosen, read
 from odysseus.web.services import services
 
 QUESTION_LIMIT = 10_000
@@ -35,8 +35,10 @@ class NewResearch(Struct, frozen=True, kw_only=True):
 
     question: Annotated[str, Meta(max_length=QUESTION_LIMIT, description="The question, in words of any language")]
     session: Annotated[str, Meta(description="A chat that it belongs to and is deleted with")] = ""
-    endpoint_id: Annotated[str, Meta(description="Who is asked; empty: the chat's endpoint, else the default one")] = ""
-    model: Annotated[str, Meta(description="Its model; empty: the chat's, else the first")] = ""
+    endpoint_id: Annotated[
+        Chosen, Meta(description="Who is asked; empty: the chat's endpoint, else the default one")
+    ] = ""
+    model: Annotated[Chosen, Meta(description="Its model; empty: the chat's, else the first")] = ""
 
 
 @completes

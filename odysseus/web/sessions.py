@@ -12,7 +12,7 @@ from odysseus.errors import BadRequest
 from odysseus.store.sessions import NAME_LIMIT, Session
 from odysseus.text import clean_text
 from odysseus.web.answers import completes, json_answer
-from odysseus.web.body import convert, list_field, read, read_fields
+from odysseus.web.body import Chosen, convert, list_field, read, read_fields
 from odysseus.web.services import services
 
 Name = Annotated[str, Meta(max_length=NAME_LIMIT)]
@@ -23,8 +23,8 @@ class NewSession(Struct, frozen=True):
     """All optional."""
 
     name: Annotated[Name, Meta(description="Its name; without one it is named after the first message")] = ""
-    model: Annotated[str, Meta(description="The model to ask; absent: the default")] = ""
-    endpoint_id: Annotated[str, Meta(description="The endpoint to ask; absent: the default")] = ""
+    model: Annotated[Chosen, Meta(description="The model to ask; absent: the default")] = ""
+    endpoint_id: Annotated[Chosen, Meta(description="The endpoint to ask; absent: the default")] = ""
     mode: Annotated[Literal["chat", "agent"] | None, Meta(description="Its mode; absent: the one of the settings")] = (
         None
     )
@@ -34,8 +34,8 @@ class SessionChange(Struct, frozen=True):
     """What is given is set. `fallback` names who is asked when the model fails, as `endpoint` or `endpoint/model`."""
 
     name: Annotated[Name | UnsetType, Meta(description="Its name, not empty")] = UNSET
-    model: Annotated[str | UnsetType, Meta(description="The model to ask")] = UNSET
-    endpoint_id: Annotated[str | UnsetType, Meta(description="The endpoint to ask")] = UNSET
+    model: Annotated[Chosen | UnsetType, Meta(description="The model to ask")] = UNSET
+    endpoint_id: Annotated[Chosen | UnsetType, Meta(description="The endpoint to ask")] = UNSET
     mode: Annotated[Literal["chat", "agent"] | UnsetType, Meta(description="The mode of messages that name none")] = (
         UNSET
     )
