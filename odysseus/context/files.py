@@ -19,6 +19,7 @@ from odysseus.store.uploads import Upload, UploadStore
 
 SEEN = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 """What every model that sees takes as it is."""
+GONE = "This file is no longer there."
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,9 @@ class FileReader:
         return [task.result() for task in tasks]
 
     async def read(self, upload: Upload, *, anew: bool = False) -> ReadFile:
-        """One of them. Content that cannot be read is kind `failed` with a note. Raises StoreError."""
+        """One of them. Content that is gone or cannot be read is kind `failed` with a note. Raises StoreError."""
+        if not upload.sha256:
+            return ReadFile(upload, Extracted("failed", note=GONE, mime=upload.mime))
         key = (upload.sha256, called_by(upload.name))
         async with self._locks.setdefault(key, asyncio.Lock()):
             known = await self._texts.get(*key)

@@ -236,7 +236,7 @@ class RunRegistry:
             ask,
             message=question.text,
             place=Place(question.behind, question.id),
-            context=replace(ask.context, attachments=question.files),
+            context=replace(ask.context, attachments=tuple(file["id"] for file in question.files), told=question.files),
         )
 
     async def _decided(self, ask: Ask) -> tuple[Ask, Sealed | None]:

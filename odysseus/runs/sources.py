@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from odysseus.context import attachments, document, passages, recall, web
 from odysseus.context.files import FileReader
@@ -28,7 +28,10 @@ TimeFilter = Literal["", "day", "week", "month", "year"]
 
 @dataclass(frozen=True, slots=True)
 class ContextWish:
-    """What a message asks to be given with it. Without a word on it, nothing."""
+    """What a message asks to be given with it. Without a word on it, nothing.
+
+    `told` is what a stored question says of its files, for those that are gone.
+    """
 
     attachments: tuple[str, ...] = ()
     document: str = ""
@@ -36,6 +39,7 @@ class ContextWish:
     use_memory: bool = False
     use_web: bool = False
     time_filter: TimeFilter = ""
+    told: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +68,8 @@ class Sources:
         self._fetch = fetch
 
     async def attached(self, wish: ContextWish) -> Sequence[Upload]:
-        """The files that a message names, kept from now on. Raises NotFound for any that is not there."""
-        return await self._uploads.use(wish.attachments)
+        """The files that a message names, kept from now on. Raises NotFound for a new one that is not there."""
+        return await self._uploads.use(wish.attachments, {file["id"]: _gone(file) for file in wish.told})
 
     async def gather(self, question: str, wish: ContextWish, uploads: Sequence[Upload], *, sees: bool) -> Given:
         """All of it, in the contract's order (chat stream, section 3)."""
@@ -95,6 +99,10 @@ class Sources:
 
     async def _memory(self, question: str) -> Given:
         return await recall.given(await self._memories.list(state="kept"), question, self._library.rank)
+
+
+def _gone(file: Mapping[str, Any]) -> Upload:
+    return Upload(file["id"], file["name"], file.get("mime", ""), file.get("size", 0), "", 0.0)
 
 
 async def _careful(source: Callable[[], Awaitable[Given]]) -> Given:

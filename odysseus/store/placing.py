@@ -5,7 +5,9 @@ Knows the tree and the messages, no run.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import orjson
 
@@ -28,12 +30,12 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A stored question: its text, the ids of its files, and the message before it, empty for none."""
+    """A stored question: its text, what it says of its files, and the message before it, empty for none."""
 
     id: str
     behind: str
     text: str
-    files: tuple[str, ...]
+    files: tuple[Mapping[str, Any], ...]
 
 
 async def find_question(db: Database, session_id: str, message_id: str) -> Question:
@@ -45,7 +47,7 @@ async def find_question(db: Database, session_id: str, message_id: str) -> Quest
     )
     if row:
         files = orjson.loads(row[3]).get("attachments", ())
-        return Question(row[0], row[1] or "", row[2], tuple(file["id"] for file in files))
+        return Question(row[0], row[1] or "", row[2], tuple(files))
     await check_message(db, session_id, message_id)
     raise BadRequest("The question of this answer was deleted, so it cannot be answered again.")
 

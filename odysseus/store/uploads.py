@@ -45,7 +45,10 @@ _PICTURES: tuple[tuple[bytes, str], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A kept file. `mime` is what it was found to be, `size` is in bytes, `created_at` in epoch seconds."""
+    """A kept file. `mime` is what it was found to be, `size` is in bytes, `created_at` in epoch seconds.
+
+    One without a hash is gone: only what a message says of it is known.
+    """
 
     id: str
     name: str
@@ -53,6 +56,9 @@ class Upload:
     size: int
     sha256: str
     created_at: float
+
+
+NONE_KNOWN: Mapping[str, Upload] = {}
 
 
 class Incoming:
@@ -158,8 +164,11 @@ class UploadStore:
             raise _no_file()
         return Upload(**dict(row))
 
-    async def use(self, upload_ids: Sequence[str]) -> Sequence[Upload]:
-        """The uploads in this order, each once; from now on they stay for another day. Raises NotFound for any."""
+    async def use(self, upload_ids: Sequence[str], known: Mapping[str, Upload] = NONE_KNOWN) -> Sequence[Upload]:
+        """The uploads in this order, each once; from now on they stay for another day.
+
+        Raises NotFound for any that is not there, unless something stands for it in `known`.
+        """
         wanted, now = list(dict.fromkeys(upload_ids)), self._clock.wall()
 
         def work(db: Connection) -> Sequence[Upload]:
@@ -167,9 +176,9 @@ class UploadStore:
             for upload_id in wanted:
                 db.execute("UPDATE uploads SET used_at = ? WHERE id = ?", (now, upload_id))
                 row = db.execute(f"SELECT {_COLUMNS} FROM uploads WHERE id = ?", (upload_id,)).fetchone()
-                if not row:
+                if not row and upload_id not in known:
                     raise _no_file()
-                found.append(Upload(**dict(row)))
+                found.append(Upload(**dict(row)) if row else known[upload_id])
             return found
 
         return await self._db.write(work) if wanted else []

@@ -104,6 +104,25 @@ async def test_the_files_of_a_question_are_given_again(server: Server, upstream:
     assert asked(upstream).endswith("two and now?")
 
 
+async def test_a_question_whose_file_is_gone_is_answered_again_with_a_note_in_its_place(
+    server: Server, upstream: Upstream
+) -> None:
+    session = await server.session()
+    form = aiohttp.FormData()
+    form.add_field("files", b"the code is 4711", filename="note.txt")
+    form.add_field("files", b"the day is Monday", filename="day.txt")
+    uploads = [file["id"] for file in (await server.call("POST", "/api/upload", data=form))["files"]]
+    record = await turn(server, upstream, session, "what is it?", "one", attachments=uploads)
+    await server.services.db.write(lambda db: db.execute("DELETE FROM uploads WHERE id = ?", uploads[:1]))
+    await turn(server, upstream, session, "", "two", regenerate=record["message_id"])
+    assert "4711" not in asked(upstream, -1)
+    assert "Name: note.txt\nYou have not got what is in this file. This file is no longer there." in asked(upstream, -1)
+    assert "the day is Monday" in asked(upstream, -1)
+    answer = (await server.history(session))[-1]
+    assert [file["extraction"] for file in answer["metadata"]["attachments"]] == ["failed", "text"]
+    await server.post("/api/chat_stream", {"session": session, "message": "new", "attachments": uploads}, 404)
+
+
 WRONG: dict[str, tuple[dict[str, Any], int]] = {
     "an unknown message to follow": ({"message": "x", "parent_id": "nope"}, 404),
     "an unknown message to answer again": ({"regenerate": "nope"}, 404),
