@@ -42,7 +42,7 @@ export function keepTextDraft(id, draft) {
 
 /** @param {string} key */
 export function dropTextDraft(key) {
-  localStorage.removeItem(key);
+  keepText(key, "", "The unsaved text");
 }
 
 /**
