@@ -3,14 +3,14 @@
 import { openChat, syncChat } from "./core/chat.js";
 import { readChoice } from "./core/choice.js";
 import { byId, isMac } from "./core/dom.js";
-import { loadStyle } from "./core/lazy.js";
+import { loadPart, loadStyle } from "./core/lazy.js";
 import { currentEndpoint, joinInstall, refreshModels, watchInstall } from "./core/models.js";
 import { hearQueues, readQueue } from "./core/queue.js";
 import { keepPage, startPresence } from "./core/presence.js";
 import { COMPARE, readAddress } from "./core/route.js";
 import { pauseChat } from "./core/running.js";
 import { refreshSessions } from "./core/sessions.js";
-import { set, state, tell, watch } from "./core/state.js";
+import { currentSession, set, state, tell, watch } from "./core/state.js";
 import { hearTabs } from "./core/tabs.js";
 import { readText } from "./core/storage.js";
 import { startUnread } from "./core/unread.js";
@@ -33,6 +33,7 @@ const HIDDEN_MS = 4000;
 /** Coming back fires several events at once; one look is enough. */
 const LOOK_MS = 50;
 
+const searchField = byId("search", HTMLInputElement);
 const seenButton = byId("seen-open", HTMLButtonElement);
 
 let hiding = 0;
@@ -47,8 +48,11 @@ let meterShown = false;
 async function openCompare(id) {
   if (!document.body.dataset.place) void openChat(null);
   document.body.dataset.place = COMPARE;
-  const { showCompare } = await import("./views/compare.js");
-  if (document.body.dataset.place) await showCompare(id);
+  const part = await loadPart("The comparison", () => import("./views/compare.js"));
+  if (!document.body.dataset.place) return;
+  if (part) return part.showCompare(id);
+  history.replaceState(null, "", "#"); // so that the same link leads there again
+  closeCompare();
 }
 
 function closeCompare() {
@@ -92,12 +96,18 @@ function onVisibility() {
   else lookAgain();
 }
 
+/** An open chat that is in no list may have been deleted in another tab. */
+function lookAtLost() {
+  if (state.chat.session && !currentSession()) void syncChat();
+}
+
 /** @param {import("./core/tabs.js").News} news */
 function onNews(news) {
   if (news.kind === "models") return void Promise.all([refreshModels(), watchInstall()]);
   const hidden = document.visibilityState === "hidden";
   if (hidden && news.kind !== "run") return;
-  void refreshSessions();
+  const refreshed = refreshSessions();
+  if (!hidden && news.kind === "sessions") void refreshed.then(lookAtLost);
   if (!hidden && news.kind === "run" && news.session === state.chat.session) void syncChat();
 }
 
@@ -110,9 +120,12 @@ async function onFirstKey(event) {
   const loading = pressed !== null;
   pressed = event;
   if (loading) return;
-  const { startCommands } = await import("./views/commands.js");
+  const part = await loadPart("The commands", () => import("./views/commands.js"));
+  const last = pressed;
+  pressed = null;
+  if (!part) return;
   document.removeEventListener("keydown", onFirstKey);
-  startCommands({ research: () => void openResearch(), settings: openSettings, models: openPicker, chats: showChats, seen: () => void openSeen() }, pressed);
+  part.startCommands({ research: () => void openResearch(), settings: openSettings, models: openPicker, chats: showChats, seen: () => void openSeen() }, last);
 }
 
 /** The way to the commands without their keys: as if these had been pressed. */
@@ -123,14 +136,17 @@ function pressForCommands() {
 /** Notifications cost nothing where they are not wanted. */
 async function startNotices() {
   if (readText("odysseus.notify", "The wish for notifications") !== "on") return;
-  (await import("./core/notify.js")).startNotify();
+  (await loadPart("The notices", () => import("./core/notify.js")))?.startNotify();
 }
 
 /** What waits to be sent is looked after from the first message on. */
 async function showQueue() {
   if (queueShown || !readQueue(state.chat.session).length) return;
   queueShown = true;
-  const [sender, view] = await Promise.all([import("./core/queueing.js"), import("./views/queue.js")]);
+  const parts = await loadPart("The list of what waits", () => Promise.all([import("./core/queueing.js"), import("./views/queue.js")]));
+  queueShown = parts !== null;
+  if (!parts) return;
+  const [sender, view] = parts;
   sender.startQueues();
   await view.showQueue(rewrite);
 }
@@ -140,8 +156,9 @@ async function showMissing() {
   const { kind, state: its } = currentEndpoint() ?? {};
   if (missingShown || (state.install.state !== "running" && (kind !== "local" || its !== "missing"))) return;
   missingShown = true;
-  const { startMissing } = await import("./views/missing.js");
-  startMissing(openEndpoints);
+  const part = await loadPart("The notice on the embedded model", () => import("./views/missing.js"));
+  missingShown = part !== null;
+  part?.startMissing(openEndpoints);
 }
 
 /** How full the window is shows as soon as there is something in it. */
@@ -153,17 +170,18 @@ async function showMeter() {
 }
 
 async function startSearch() {
-  (await import("./views/search.js")).startSearch();
+  const part = await loadPart("The search", () => import("./views/search.js"));
+  if (part) part.startSearch();
+  else searchField.addEventListener("focus", () => void startSearch(), { once: true });
 }
 
 async function openSeen() {
-  const { showSeen } = await import("./views/seen.js");
-  await showSeen();
+  await (await loadPart("What the model sees", () => import("./views/seen.js")))?.showSeen();
 }
 
 async function openResearch() {
-  const [panel] = await Promise.all([import("./views/research-panel.js"), loadStyle("research")]);
-  panel.showResearch();
+  const parts = await loadPart("The research", () => Promise.all([import("./views/research-panel.js"), loadStyle("research")]));
+  parts?.[0].showResearch();
 }
 
 const openEndpoints = () => openSettings("endpoints");
@@ -171,7 +189,7 @@ const openEndpoints = () => openSettings("endpoints");
 startUnread();
 startFrame();
 startSessions();
-byId("search", HTMLInputElement).addEventListener("focus", () => void startSearch(), { once: true });
+searchField.addEventListener("focus", () => void startSearch(), { once: true });
 startTranscript();
 startComposer(followAnswer);
 startAttach();

@@ -1,4 +1,6 @@
-/** Style sheets that come with the views that need them, and not before. */
+/** Views that are not needed to chat, and their style sheets: they come when they are first wanted, and not before. */
+
+import { set, state } from "./state.js";
 
 /** @type {Map<string, Promise<void>>} */
 const known = new Map();
@@ -25,4 +27,25 @@ function append(name) {
     link.addEventListener("error", () => done()); // plain is better than not at all
     document.head.append(link);
   });
+}
+
+/**
+ * Load a part of the page. When it cannot be had, that is said, and the next wish tries again.
+ *
+ * @template T
+ * @param {string} what  like `The settings`
+ * @param {() => Promise<T>} load
+ * @returns {Promise<T | null>}
+ */
+export async function loadPart(what, load) {
+  const problem = `${what} cannot be loaded. Is the server still running?`;
+  try {
+    const part = await load();
+    if (state.alert === problem) set({ alert: "" });
+    return part;
+  } catch (error) {
+    console.warn(problem, error);
+    set({ alert: problem });
+    return null;
+  }
 }

@@ -40,6 +40,7 @@ export function startPresence(onBack) {
 
 /** Have the browser keep the page's files. Only on this machine and over TLS does it offer that. */
 export function keepPage() {
-  if (!("serviceWorker" in navigator)) return;
-  navigator.serviceWorker.register("/sw.js").catch((error) => console.info("The page is not kept for a start without the server.", error));
+  navigator.serviceWorker
+    ?.register("/sw.js")
+    .catch((error) => console.info("The page is not kept for a start without the server.", error));
 }

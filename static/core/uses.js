@@ -54,7 +54,7 @@ export async function hasLibrary() {
     const { items, mode } = await library();
     return mode !== "off" && items.length > 0;
   } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
+    if (!(error instanceof ApiError || error instanceof TypeError)) throw error; // TypeError: its module cannot be had
     return false;
   }
 }

@@ -4,6 +4,7 @@
 /** @import { Attachment } from "../core/types.js" */
 
 import { byId, h, reconcile, setText } from "../core/dom.js";
+import { loadPart } from "../core/lazy.js";
 import { set, state, watch } from "../core/state.js";
 import { attach, attachments, attachmentsProblem, detach, tryAgain } from "../core/uploads.js";
 import { createWaiting } from "./files.js";
@@ -74,8 +75,8 @@ function paste(event) {
 
 /** A long text may rather be a file. @param {string} text */
 async function offer(text) {
-  const { offerFile } = await import("./pasted.js");
-  offerFile(text);
+  const part = await loadPart("The offer to attach it", () => import("./pasted.js"));
+  part?.offerFile(text);
 }
 
 export function startAttach() {

@@ -6,6 +6,7 @@ import { exportAddress } from "../core/api.js";
 import { copyText } from "../core/clipboard.js";
 import { addCommands, startKeys } from "../core/commands.js";
 import { byId } from "../core/dom.js";
+import { loadPart } from "../core/lazy.js";
 import { currentMode, setMode } from "../core/modes.js";
 import { canNotify, isNotifying, setNotifying, startNotify } from "../core/notify.js";
 import { stopAnswer } from "../core/running.js";
@@ -25,9 +26,9 @@ import { isLast } from "../core/turns.js";
  * @property {() => void} research
  */
 
-const openPalette = async () => (await import("./palette.js")).showPalette();
-const openHelp = async () => (await import("./help.js")).showHelp();
-const openFind = async () => (await import("./find.js")).showFind();
+const openPalette = async () => (await loadPart("The palette", () => import("./palette.js")))?.showPalette();
+const openHelp = async () => (await loadPart("The list of keys", () => import("./help.js")))?.showHelp();
+const openFind = async () => (await loadPart("The search", () => import("./find.js")))?.showFind();
 
 const hasChat = () => state.chat.session !== null && state.chat.phase === "ready";
 const answer = () => state.chat.messages.findLast(({ role }) => role === "assistant");

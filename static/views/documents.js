@@ -2,9 +2,9 @@
 
 import { byId, h, setText } from "../core/dom.js";
 import { icon } from "../core/icons.js";
-import { loadStyle } from "../core/lazy.js";
+import { loadPart, loadStyle } from "../core/lazy.js";
 import { closeDocument, giveDocument, lastDocument, openDocument } from "../core/opened.js";
-import { set, state, watch } from "../core/state.js";
+import { state, watch } from "../core/state.js";
 import { hearTabs } from "../core/tabs.js";
 
 /** Where the panel has a place of its own beside the chat. */
@@ -23,14 +23,10 @@ async function draw() {
   chip.hidden = !given;
   setText(name, given);
   if (!opened && !panel) return;
-  try {
-    [panel] = await Promise.all([import("./documents/panel.js"), loadStyle("documents")]);
-  } catch (error) {
-    console.warn("The documents cannot be loaded.", error);
-    closeDocument();
-    set({ alert: "The documents cannot be loaded. Is the server still running?" });
-  }
-  panel?.follow();
+  const parts = await loadPart("The documents", () => Promise.all([import("./documents/panel.js"), loadStyle("documents")]));
+  if (!parts) return closeDocument();
+  [panel] = parts;
+  panel.follow();
 }
 
 /** The agent has written: show it where there is room, and bring it up to date where it is open. @param {string} id @param {string} title */

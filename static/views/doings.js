@@ -5,6 +5,7 @@
 
 import { planIn } from "../core/checklist.js";
 import { h, setText, smallButton } from "../core/dom.js";
+import { loadPart } from "../core/lazy.js";
 import { isPlanMode } from "../core/modes.js";
 import { state } from "../core/state.js";
 import { isLast } from "../core/turns.js";
@@ -49,7 +50,11 @@ export function createDoings(blocks, current, deeds, onToggle) {
     if (made[kind] || making === kind) return;
     making = kind;
     const decide = (/** @type {Decision} */ choice) => deeds.decide(current(), choice);
-    const card = kind === "approval" ? (await import("./approval.js")).createApproval(decide) : (await import("./question.js")).createQuestionCard(deeds.answer);
+    const card = await loadPart("The card", async () =>
+      kind === "approval" ? (await import("./approval.js")).createApproval(decide) : (await import("./question.js")).createQuestionCard(deeds.answer),
+    );
+    making = "";
+    if (!card) return;
     card.node.addEventListener("keydown", (event) => writeOn(card.node, event));
     made[kind] = card;
     doings.draw();

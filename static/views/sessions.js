@@ -6,6 +6,7 @@
 import { exportAddress } from "../core/api.js";
 import { byId, h, reconcile, setText, smallButton as small } from "../core/dom.js";
 import { icon } from "../core/icons.js";
+import { loadPart } from "../core/lazy.js";
 import { addressOf } from "../core/route.js";
 import { deleteSession, moveSession, renameSession, showArchived } from "../core/sessions.js";
 import { state, watch } from "../core/state.js";
@@ -187,6 +188,6 @@ function createSwitch() {
 export function startSessions() {
   const way = createSwitch();
   list.after(way);
-  byId("import", HTMLButtonElement).addEventListener("click", async () => (await import("./importing.js")).chooseChat());
+  byId("import", HTMLButtonElement).addEventListener("click", async () => (await loadPart("The import", () => import("./importing.js")))?.chooseChat());
   watch(["sessions", "archived", "chat", "live"], draw);
 }

@@ -1,8 +1,7 @@
 /** The way to the settings: their address opens them. The dialog and its sections come when they are first wanted. */
 
-import { loadStyle } from "../core/lazy.js";
+import { loadPart, loadStyle } from "../core/lazy.js";
 import { readAddress, settingsAddress } from "../core/route.js";
-import { set } from "../core/state.js";
 
 /** @type {typeof import("./settings/dialog.js") | null} */
 let dialog = null;
@@ -19,14 +18,9 @@ export async function followSettings() {
     dialog?.hideSettings();
     return false;
   }
-  try {
-    const [loaded] = await Promise.all([import("./settings/dialog.js"), loadStyle("settings")]);
-    dialog = loaded;
-  } catch (error) {
-    console.warn("The settings cannot be loaded.", error);
-    set({ alert: "The settings cannot be loaded. Is the server still running?" });
-    return false;
-  }
+  const parts = await loadPart("The settings", () => Promise.all([import("./settings/dialog.js"), loadStyle("settings")]));
+  if (!parts) return false;
+  [dialog] = parts;
   dialog.showSettings(readAddress().settings ?? settings);
   return true;
 }

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, expect
-from upstream import Hang, Upstream
+from playwright.async_api import Browser, Locator, expect
+from upstream import DONE, Hang, Pause, Upstream, finish, text_chunk, usage
 
 from browser.bench import SERVER, Program, Seat, Tab, config_for, seated, words
 
@@ -95,3 +96,46 @@ async def test_an_answer_comes_through_as_it_is_written(browser: Browser, progra
         assert await tab.js("caches.match('/api/models').then((found) => found === undefined)")
         await tab.stop.click()
         await tab.is_done()
+
+
+WANTED = {
+    "the settings": (lambda tab: tab.page.get_by_role("link", name="Settings"), "dialog#settings"),
+    "the commands": (lambda tab: tab.page.get_by_role("button", name="Commands"), "dialog[open] input"),
+    "a comparison": (lambda tab: tab.page.get_by_role("link", name="Compare"), "text=Ask several models the same"),
+    "the research": (lambda tab: tab.page.get_by_role("button", name="Research"), "dialog[open]"),
+    "the documents": (lambda tab: tab.page.get_by_role("button", name="Documents"), "#document"),
+}
+
+
+@pytest.mark.parametrize(("way", "part"), WANTED.values(), ids=WANTED.keys())
+async def test_a_part_that_cannot_be_loaded_says_so_and_comes_when_it_can(
+    seat: Seat, way: Callable[[Tab], Locator], part: str
+) -> None:
+    seat.expected = ["cannot be loaded"]
+    tab = await seat.tab()
+    await tab.page.route("**/views/**", lambda route: route.abort("connectionrefused"))
+    await way(tab).click()
+    alert = tab.page.get_by_role("alert").filter(has_text="cannot be loaded. Is the server still running?")
+    await expect(alert).to_be_visible()
+    await expect(tab.page.locator(part)).to_have_count(0)
+    await tab.page.unroute("**/views/**")
+    await tab.js("location.hash = ''")
+    await way(tab).click()
+    await expect(tab.page.locator(part)).to_be_visible()
+    await expect(alert).to_be_hidden()
+
+
+async def test_what_waits_to_be_sent_is_sent_though_its_list_could_not_be_loaded(seat: Seat) -> None:
+    seat.expected = ["cannot be loaded"]
+    gate = asyncio.Event()
+    seat.upstream.reply(text_chunk("One two"), Pause(gate), text_chunk(" three."), finish(), usage(), DONE)
+    tab = await seat.tab()
+    await tab.send("Count.")
+    await expect(tab.text).to_have_text("One two")
+    await tab.page.route("**/views/queue.js", lambda route: route.abort("connectionrefused"))
+    await tab.send("And this.")
+    await expect(tab.page.locator("#alert")).to_contain_text("cannot be loaded")
+    await tab.page.unroute("**/views/queue.js")
+    gate.set()
+    await expect(tab.questions).to_have_text(["Count.", "And this."])
+    await tab.is_done()
