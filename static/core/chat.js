@@ -4,6 +4,7 @@
 
 import { newLive } from "./answer.js";
 import * as api from "./api.js";
+import { saveDraft } from "./drafts.js";
 import { fromStored, isAnswered, mergePage, newMessage } from "./history.js";
 import { follow, leaveRun, resumeRun } from "./running.js";
 import { refreshSessions } from "./sessions.js";
@@ -101,10 +102,11 @@ function showAsked(chat, { run_id: id, query }) {
 function refuse(chat, error) {
   if (!(error instanceof api.ApiError)) throw error;
   if (!isOpen(chat)) return;
-  if (chat.messages.length) return set({ alert: error.message });
-  chat.phase = "failed";
   chat.gone = error.status === 404;
-  chat.problem = chat.gone ? "This chat does not exist any more." : error.message;
+  if (chat.gone && chat.session) saveDraft(chat.session);
+  const problem = chat.gone ? "This chat does not exist any more." : error.message;
+  if (chat.messages.length) return set({ alert: chat.gone ? `${problem} What you write is kept for a new one.` : problem });
+  Object.assign(chat, { phase: "failed", problem });
   tell("chat");
 }
 

@@ -1,8 +1,9 @@
-/** Unsent text, kept per session in the browser. */
+/** Unsent text, kept per session in the browser, and per message that is written anew. */
 
 import { keepText, readText, readValue } from "./storage.js";
 
 const DRAFT = "The draft";
+const EDIT = "odysseus.edit.";
 const FILES = "The list of a draft's files";
 
 /** @param {string | null} session */
@@ -22,6 +23,31 @@ export function readDraft(session) {
  */
 export function keepDraft(session, text) {
   keepText(keyOf(session), text, DRAFT);
+}
+
+/**
+ * A question that is being written anew, kept for this tab.
+ *
+ * @param {string} message
+ */
+export const readEdit = (message) => readText(EDIT + message, DRAFT, "session");
+
+/**
+ * @param {string} message
+ * @param {string} text  empty forgets it
+ */
+export function keepEdit(message, text) {
+  keepText(EDIT + message, text, DRAFT, "session");
+}
+
+/**
+ * What was written for a session that is gone is written for a new one.
+ *
+ * @param {string} session
+ */
+export function saveDraft(session) {
+  if (!readDraft(null)) keepDraft(null, readDraft(session));
+  keepDraft(session, "");
 }
 
 /** @param {string | null} session */

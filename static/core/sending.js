@@ -47,7 +47,7 @@ async function once(chat, action, onError) {
   } catch (error) {
     if (!(error instanceof api.ApiError)) throw error;
     if (await onError(error)) return true;
-    if (isOpen(chat)) set({ alert: error.message });
+    if (isOpen(chat) && !chat.gone) set({ alert: error.message });
     return false;
   } finally {
     chat.sending = false;
@@ -81,7 +81,10 @@ export async function sendMessage(text, { edits, approvedPlan, files = [], wishe
     accept(chat, session, { text, files, secret: chosen.incognito === true }, response, edits ? "branch" : "");
     return true;
   };
-  return once(chat, action, async ({ status }) => status === 0 && (await arrived(chat, text, files)));
+  return once(chat, action, async ({ status }) => {
+    if (status === 404 && chat.session) await load(chat); // tells if the chat is gone
+    return !chat.gone && status === 0 && (await arrived(chat, text, files));
+  });
 }
 
 /**

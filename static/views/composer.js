@@ -1,5 +1,6 @@
 /** The composer: writing, sending, stopping, and the draft of each session. */
 
+import { syncChat } from "../core/chat.js";
 import { byId } from "../core/dom.js";
 import { keepDraft, readDraft } from "../core/drafts.js";
 import { enqueue, mustWait } from "../core/queue.js";
@@ -16,7 +17,11 @@ const stopButton = byId("stop", HTMLButtonElement);
 
 /** @type {import("../core/types.js").Chat | null} */
 let shown = null;
-let submitting = false;
+/** The chats that a message is on its way to. @type {Set<import("../core/types.js").Chat>} */
+const submitting = new Set();
+
+/** One that was left and opened again is the same chat. @param {import("../core/types.js").Chat} chat */
+const isSubmitting = (chat) => [...submitting].some((one) => one === chat || (one.session !== null && one.session === chat.session));
 
 /** Grow with the text; the style sheet sets the limit. */
 function grow() {
@@ -46,7 +51,7 @@ export function rewrite(text, files = []) {
 }
 
 /** The draft is kept, but for what is to be stored nowhere. */
-const keepText = () => keepDraft(state.chat.session, isUsed("incognito") ? "" : area.value);
+const keepText = () => keepDraft(state.chat.gone ? null : state.chat.session, isUsed("incognito") ? "" : area.value);
 
 function drawButtons() {
   const { chat } = state;
@@ -57,9 +62,10 @@ function drawButtons() {
   sendButton.setAttribute("aria-label", live ? "Send after this answer" : "Send");
   stopButton.hidden = !live;
   stopButton.disabled = !chat.live?.runId || chat.live.stopping;
-  sendButton.disabled = submitting || chat.phase === "failed" || empty || attachmentsProblem() !== "";
+  const sending = isSubmitting(chat);
+  sendButton.disabled = sending || chat.phase === "failed" || empty || attachmentsProblem() !== "";
   sendButton.title = attachmentsProblem() || (live ? "Send after this answer" : "");
-  area.readOnly = submitting;
+  area.readOnly = sending;
   if (hadFocus && (document.activeElement === document.body || sendButton.disabled)) area.focus();
 }
 
@@ -77,14 +83,17 @@ function draw() {
  */
 async function submit(onSent) {
   const { chat } = state;
-  if (attachmentsProblem() || submitting) return;
+  if (attachmentsProblem() || isSubmitting(chat)) return;
   if (mustWait() && isUsed("incognito")) return set({ alert: "Send it when the answer is there: incognito, nothing is kept to wait." });
   if (mustWait()) return queue();
-  submitting = true;
-  const sent = await sendMessage(area.value, { files: readyFiles() }).finally(() => (submitting = false));
+  submitting.add(chat);
+  const sent = await sendMessage(area.value, { files: readyFiles() }).finally(() => submitting.delete(chat));
   if (sent && state.chat === chat) {
     setDraft("");
     onSent();
+  } else if (sent && state.chat.session === chat.session) {
+    setDraft(readDraft(chat.session)); // it was left meanwhile, and opened again: what was sent stands in it no more
+    void syncChat();
   } else drawButtons();
 }
 

@@ -5,11 +5,14 @@ import { loadStyle } from "../core/lazy.js";
 
 /**
  * @param {string} text
- * @param {(text: string) => Promise<boolean>} send  gives whether the server has it
- * @param {() => void} leave  the form has done its work, or was given up
+ * @param {object} ways
+ * @param {(text: string) => Promise<boolean>} ways.send  gives whether the server has it
+ * @param {() => void} ways.leave  the form has done its work, or was given up
+ * @param {(text: string) => void} ways.keep  what is written so far
+ * @param {boolean} focus  the reader asked for it just now
  * @returns {Promise<HTMLElement>}
  */
-export async function createEditor(text, send, leave) {
+export async function createEditor(text, { send, leave, keep }, focus) {
   await loadStyle("edit");
   const area = h("textarea", { class: "field", rows: 1, dir: "auto", "aria-label": "Your message" });
   const go = h("button", { type: "submit", class: "button small primary" }, "Send");
@@ -30,7 +33,10 @@ export async function createEditor(text, send, leave) {
     if (sent) leave();
     else area.focus();
   };
-  area.addEventListener("input", grow);
+  area.addEventListener("input", () => {
+    grow();
+    keep(area.value);
+  });
   node.addEventListener("submit", (event) => {
     event.preventDefault();
     void submit();
@@ -47,6 +53,7 @@ export async function createEditor(text, send, leave) {
   });
   requestAnimationFrame(() => {
     grow();
+    if (!focus) return;
     area.focus();
     area.setSelectionRange(area.value.length, area.value.length);
     node.scrollIntoView({ block: "nearest" });

@@ -8,9 +8,12 @@
 /** @typedef {FootDeeds & AgentDeeds & { resend: (message: Message, text: string) => Promise<boolean> }} Deeds */
 
 import { h, setText } from "../core/dom.js";
+import { keepEdit, readEdit } from "../core/drafts.js";
 import { allFigures, mainFigures, shortFigures } from "../core/figures.js";
+import { loadPart } from "../core/lazy.js";
 import { isWaiting } from "../core/progress.js";
 import { hasQuestion, isLastAnswer, runOf, undoChanges } from "../core/turns.js";
+import { isUsed } from "../core/uses.js";
 import { endedEarly, outcome, standIn } from "../core/words.js";
 import { BlockList } from "./blocks.js";
 import { createDoings } from "./doings.js";
@@ -60,24 +63,37 @@ function createQuestion(message, deeds) {
 
   /** @param {"again" | "fork" | "remove" | "edit" | "undo"} deed */
   function act(deed) {
-    if (deed === "edit") void edit();
+    if (deed === "edit") void edit(true);
     else if (deed !== "undo") deeds[deed](message);
   }
 
-  async function edit() {
-    const { createEditor } = await import("./edit.js");
-    editor ??= await createEditor(message.content, (words) => deeds.resend(message, words), leave);
+  /** @param {boolean} focus */
+  async function edit(focus) {
+    const part = await loadPart("The editor", () => import("./edit.js"));
+    if (!part) return;
+    const ways = { send: (/** @type {string} */ words) => deeds.resend(message, words), leave, keep };
+    editor ??= await part.createEditor(kept() || message.content, ways, focus);
     text.replaceWith(editor);
     foot.node.hidden = true;
   }
 
+  const kept = () => (message.id ? readEdit(message.id) : "");
+
+  /** @param {string} words */
+  function keep(words) {
+    if (message.id) keepEdit(message.id, isUsed("incognito") || words === message.content ? "" : words);
+  }
+
   function leave() {
+    keep("");
     const focused = editor?.contains(document.activeElement);
     editor?.replaceWith(text);
     editor = null;
     foot.node.hidden = false;
     if (focused) foot.toEdit();
   }
+
+  if (kept()) void edit(false);
 
   return {
     node,
