@@ -118,7 +118,7 @@ const noticeOf = (frame, block) => ({ ...frame, ...object(frame.data), block, ro
  * @param {number} blocks
  */
 function rowOf(work, frame, blocks) {
-  const known = work.rows.find(({ callId, round }) => callId === text(frame.call_id) && round === number(frame.round));
+  const known = work.rows.findLast(({ callId, round }) => callId === text(frame.call_id) && round === number(frame.round));
   if (known) return known;
   const row = newRow(frame, blocks);
   work.rows.push(row);

@@ -12,6 +12,9 @@ import { createAct } from "./act.js";
 /** Only what was uploaded or made here is shown. */
 const OWN = /^\/api\/upload\/[\w-]+$/;
 
+/** So many of the last entries of a growing answer are always drawn. */
+const NEAR = 20;
+
 /**
  * @typedef {{ url: string, prompt: string }} Picture
  * @typedef {{ key: string, block: number, round: number, rows?: ToolRow[], notice?: Notice, picture?: Picture }} Entry
@@ -64,6 +67,8 @@ function picturesOf(work) {
 export class Flow {
   /** @type {Map<string, Row<Entry>>} */
   #entries = new Map();
+  /** The entries of the last drawing: they have been laid out since. @type {Set<string>} */
+  #laidOut = new Set();
   #blocks;
   #onToggle;
   #onContinue;
@@ -92,12 +97,14 @@ export class Flow {
       entry.node.remove();
       this.#entries.delete(key);
     }
-    for (const entry of entries) {
+    entries.forEach((entry, at) => {
       const row = this.#entries.get(entry.key) ?? this.#create(entry);
       this.#entries.set(entry.key, row);
       row.update(entry);
       this.#blocks.place(row.node, entry.block);
-    }
+      if (at < entries.length - NEAR && this.#laidOut.has(entry.key)) row.node.classList.add("far");
+    });
+    this.#laidOut = wanted;
   }
 
   /**
