@@ -32,6 +32,7 @@ from upstream import Step, Upstream, text_chunk
 
 SERVER = Path(__file__).resolve().parents[2] / "server.py"
 GUARD = 10.0
+START_GUARD = 30.0
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 QUIET = (
     "--no-sandbox",
@@ -81,7 +82,7 @@ class Program:
             env={**inherited, **self.environment},
         )
         assert self.process.stdout is not None
-        async with asyncio.timeout(GUARD):
+        async with asyncio.timeout(START_GUARD):
             line = await self.process.stdout.readline()
         self.port = int(json.loads(line.removeprefix(b"ODYSSEUS_READY "))["port"])
 
@@ -307,7 +308,14 @@ def words(count: int, start: int = 0) -> list[Step]:
 
 
 async def play(tab: Tab, mode: str, *frames: dict[str, Any]) -> None:
-    """Have the page be told these frames as the answer to its next message."""
+    """Have the page be told these frames as the answer to its first message, and see it to its end."""
+    await tell(tab, mode, *frames)
+    await expect(tab.answers).to_have_count(1)
+    await tab.is_done()
+
+
+async def tell(tab: Tab, mode: str, *frames: dict[str, Any]) -> None:
+    """Send a message, and have the page be told these frames as its answer."""
     record = {"status": "completed", "message_id": "answer", "user_message_id": "question"}
 
     async def fulfil(route: Route) -> None:
@@ -318,5 +326,3 @@ async def play(tab: Tab, mode: str, *frames: dict[str, Any]) -> None:
 
     await tab.page.route("**/api/chat_stream*", fulfil)
     await tab.send("Go.")
-    await expect(tab.answers).to_have_count(1)
-    await tab.is_done()

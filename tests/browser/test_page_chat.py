@@ -147,6 +147,11 @@ async def test_enter_that_ends_a_composition_does_not_send(seat: Seat) -> None:
     before = len(seat.upstream.requests)
     tab = await seat.tab()
     await tab.field.fill("にほん")
+    await tab.field.evaluate(
+        """(node) => ["compositionstart", "compositionend"].forEach(
+            (name) => node.dispatchEvent(new CompositionEvent(name, { bubbles: true, data: "にほん" })),
+        )"""
+    )
     await _enter_of_an_input_method(tab, "isComposing: true")
     await _enter_of_an_input_method(tab, "isComposing: false, keyCode: 229")
     await tab.field.press("Shift+Enter")

@@ -24,12 +24,12 @@ def _halves(seat: Seat) -> asyncio.Event:
     return gate
 
 
-async def _hide(tab: Tab) -> None:
+async def _hide(tab: Tab, seconds: int = 4) -> None:
     """Hide the tab, for long enough that it lets its stream go."""
     await tab.page.clock.install()
     async with tab.page.expect_event("requestfailed") as left:
         await tab.set_hidden(True)
-        await tab.page.clock.fast_forward(4000)
+        await tab.page.clock.fast_forward(seconds * 1000)
     assert "/api/chat_stream" in (await left.value).url
 
 
@@ -99,12 +99,13 @@ async def test_a_stopped_answer_keeps_its_text_after_a_reload(seat: Seat) -> Non
     assert [message["content"] for message in sent[-3:]] == ["Count.", "One two", "And now?"]
 
 
-async def test_a_hidden_tab_lets_its_stream_go_and_comes_back_with_its_cursor(seat: Seat) -> None:
+@pytest.mark.parametrize("seconds", [4, 300])
+async def test_a_hidden_tab_lets_its_stream_go_and_comes_back_with_its_cursor(seat: Seat, seconds: int) -> None:
     gate = _halves(seat)
     tab = await seat.tab()
     await tab.send("Count.")
     await expect(tab.text).to_have_text("One two")
-    await _hide(tab)
+    await _hide(tab, seconds)
     gate.set()
     async with tab.page.expect_request("**/api/chat/resume/**") as back:
         await tab.set_hidden(False)
@@ -151,8 +152,9 @@ async def test_a_cut_line_resumes_and_sends_nothing_again(
         assert len(upstream.requests) == before + 1
 
 
+@pytest.mark.parametrize("seconds", [36, 600])
 async def test_a_line_that_goes_silent_is_given_up_and_taken_up_again(
-    browser: Browser, program: Program, upstream: Upstream
+    browser: Browser, program: Program, upstream: Upstream, seconds: int
 ) -> None:
     async with Wire(program.port) as wire, seated(browser, wire.url, upstream) as seat:
         gate = _halves(seat)
@@ -162,7 +164,7 @@ async def test_a_line_that_goes_silent_is_given_up_and_taken_up_again(
         await expect(tab.text).to_have_text("One two")
         wire.silence(b"/api/chat_stream")
         async with tab.page.expect_request("**/api/chat/resume/**"):
-            await tab.page.clock.fast_forward(36_000)
+            await tab.page.clock.fast_forward(seconds * 1000)
             await expect(tab.status).to_have_text("The connection was lost. Trying again…")
             await tab.page.clock.fast_forward(1000)
         gate.set()

@@ -8,7 +8,7 @@ import pytest
 from playwright.async_api import expect
 from upstream import DONE, Pause, finish, reasoning_chunk, text_chunk, usage
 
-from browser.bench import Seat, Tab, words
+from browser.bench import Seat, Tab, tell, words
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -173,3 +173,21 @@ async def test_answers_out_of_sight_are_not_drawn_and_yet_keep_their_height_and_
     await tab.page.get_by_role("button", name="Go to the latest").click()
     await tab.until(f"({skipped})(document.querySelector('.answer .blocks'))")
     assert await first.evaluate("(node) => node.offsetHeight") == narrow
+
+
+async def test_the_end_is_followed_when_twenty_rows_come_in_one_frame(seat: Seat) -> None:
+    seat.upstream.reply(*words(20), *END)
+    tab = await seat.tab()
+    await tab.ask("Tell me a long story.")
+    await tab.until(f"{FROM_END} <= 1")
+    before = await tab.js("document.querySelector('#scroller').scrollHeight")
+    calls = [{"tool": "bash", "command": f"echo {number}", "call_id": f"c{number}"} for number in range(20)]
+    rows = [
+        frame
+        for call in calls
+        for frame in ({"type": "tool_start", **call}, {"type": "tool_output", **call, "output": "", "exit_code": 1})
+    ]
+    await tell(tab, "agent", *rows)
+    await expect(tab.page.locator(".act")).to_have_count(20)
+    assert await tab.js("document.querySelector('#scroller').scrollHeight") > before + 20 * 40
+    await tab.until(f"{FROM_END} <= 1")
