@@ -101,7 +101,7 @@ async def test_an_answer_comes_through_as_it_is_written(browser: Browser, progra
 WANTED = {
     "the settings": (lambda tab: tab.page.get_by_role("link", name="Settings"), "dialog#settings"),
     "the commands": (lambda tab: tab.page.get_by_role("button", name="Commands"), "dialog[open] input"),
-    "a comparison": (lambda tab: tab.page.get_by_role("link", name="Compare"), "text=Ask several models the same"),
+    "a comparison": (lambda tab: tab.page.get_by_role("link", name="Compare"), 'role=region[name="Compare models"]'),
     "the research": (lambda tab: tab.page.get_by_role("button", name="Research"), "dialog[open]"),
     "the documents": (lambda tab: tab.page.get_by_role("button", name="Documents"), "#document"),
 }
