@@ -11,6 +11,7 @@ from pathlib import Path
 from odysseus.clock import Clock
 from odysseus.config import RetrievalConfig
 from odysseus.errors import Conflict, NotFound, StoreError
+from odysseus.retrieval.finding import FoundFile, find_files
 from odysseus.retrieval.index import Retrieval
 from odysseus.retrieval.indexer import Indexer, Stores
 from odysseus.retrieval.places import choose_place
@@ -53,7 +54,7 @@ class Library:
         self._uploads = uploads
         self._on = config.on
         self._forbidden = settings.forbidden
-        index = LibraryIndex(db)
+        self._index = index = LibraryIndex(db)
         self._vectors = Vectors(index, clock, config.unload_seconds, remote)
         self._indexer = Indexer(Stores(self._store, index, uploads), self._vectors, clock, config.refresh_minutes * 60)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -124,6 +125,10 @@ class Library:
         """All sources, the newest first."""
         counts = await self._store.counts()
         return [await self._entry(source, counts.get(source.id, Counts())) for source in await self._store.sources()]
+
+    async def find(self, query: str, limit: int) -> Sequence[FoundFile]:
+        """Files with all words of `query` in their names or in a passage; none while the library is off."""
+        return await find_files(self._index, query, limit) if self._on else []
 
     async def entry(self, source_id: str) -> Entry:
         """One of them. Raises NotFound."""

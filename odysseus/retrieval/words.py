@@ -8,8 +8,9 @@ what is asked for often stands with another ending.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator
+
+from odysseus.text import unaccented
 
 TERM_MOST = 64
 BEGINNING = 5
@@ -23,14 +24,13 @@ _PAIRED = (
 _TOKEN = re.compile(rf"(?P<paired>[{_PAIRED}]+)|(?:[^\W_{_PAIRED}]|[\u0900-\u0963\u0966-\u0dff])+")
 _COMPOUND = re.compile(r"[^\W_]+(?:[-_./:@]+[^\W_]+)+")
 _CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
-_MARKS = re.compile("[\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670]")
 
 
 def terms(text: str) -> list[str]:
     """The terms of a text: first as they follow each other, then the parts of names and the beginnings of words."""
     words: list[str] = []
     more: list[str] = []
-    for found in _TOKEN.finditer(_plain(text)):
+    for found in _TOKEN.finditer(unaccented(text)):
         words += _whole(found)
         more += _camel_parts(found[0])
         if len(found[0]) > BEGINNING and not found["paired"] and found[0].isalpha():
@@ -44,16 +44,13 @@ def phrases(text: str) -> list[list[str]]:
     return [parts for parts in words if len(parts) > 1]
 
 
+def typed(text: str) -> list[list[str]]:
+    """Each word of what somebody types, as the terms that have to follow each other; none for a word of signs alone."""
+    return [[term for found in _TOKEN.finditer(word) for term in _whole(found)] for word in unaccented(text).split()]
+
+
 def _compounds(text: str) -> list[str]:
-    return _COMPOUND.findall(_plain(text))
-
-
-def _plain(text: str) -> str:
-    """One form for each character, without accents."""
-    if text.isascii():
-        return text
-    parted = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text))
-    return unicodedata.normalize("NFC", _MARKS.sub("", parted))
+    return _COMPOUND.findall(unaccented(text))
 
 
 def _whole(found: re.Match[str]) -> Iterator[str]:

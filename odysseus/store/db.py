@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 import aiosqlite
 
 from odysseus.errors import StoreError
+from odysseus.text import plain
 
 log = logging.getLogger(__name__)
 
@@ -124,6 +125,7 @@ def _prepare(connection: Connection) -> None:
     connection.row_factory = sqlite3.Row
     # SQLite's own lower() knows ASCII only.
     connection.create_function("fold", 1, str.casefold, deterministic=True)
+    connection.create_function("plain", 1, plain, deterministic=True)
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA synchronous = NORMAL")
     if connection.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":

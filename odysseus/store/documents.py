@@ -14,6 +14,7 @@ from typing import Any, Literal
 from odysseus.clock import Clock
 from odysseus.errors import Conflict, NotFound
 from odysseus.store.db import Connection, Database, Row
+from odysseus.store.search import document_clause, words_of
 
 Author = Literal["user", "agent"]
 SuggestionState = Literal["open", "accepted", "rejected"]
@@ -98,13 +99,15 @@ class DocumentStore:
         self._clock = clock
 
     async def list(self, session_id: str | None, query: str = "") -> Sequence[DocumentEntry]:
-        """The session's documents, the last changed first; of a query those that hold it in title or text."""
+        """The session's documents, the last changed first; of a query those that hold its words in title or text."""
+        clause, parameters = document_clause(words_of(query)) if query.strip() else ("1", [])
         rows = await self._db.read(
             f"""SELECT d.id, d.session_id, d.title, d.language, v.version, length(v.content) AS characters, d.updated_at
                 FROM documents d JOIN document_versions v ON v.document_id = d.id
-                WHERE {_THERE} AND {_NEWEST} AND (?2 = '' OR instr(lower(d.title || char(10) || v.content), lower(?2)))
+                JOIN document_texts t ON t.document_id = d.id
+                WHERE {_THERE} AND {_NEWEST} AND {clause}
                 ORDER BY d.updated_at DESC, d.rowid DESC LIMIT {MOST_LISTED}""",
-            (session_id, query),
+            (session_id, *parameters),
         )
         return [DocumentEntry(**dict(row)) for row in rows]
 

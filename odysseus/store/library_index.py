@@ -10,12 +10,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from odysseus.store.db import Connection, Database
+from odysseus.store.search import holds
 
 TITLE_WEIGHT = 2.0
 """How much more a term counts in a document's name and headings than in its text."""
 COMMON = 500
 """A term that stands in more chunks is counted by reading them all, so its figure is kept for a while."""
 _MOST_NUMBERS = 500  # SQLite bounds the variables of a statement
+_MOST_WALKED = 2_000
+"""Chunks with common words that are looked at to find files."""
+_FILE = "d.id, d.source_id, s.name, d.path, d.name"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,23 @@ class VectorPage:
     last: int
     chunks: Sequence[int]
     wholes: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class FileHit:
+    """A file that was found, by the chunk that it was found for, whose text is empty when its name was enough.
+
+    `path` is below its source, which is called `source_name`; empty for a file that is one itself.
+    """
+
+    document_id: str
+    source_id: str
+    source_name: str
+    path: str
+    name: str
+    heading: str = ""
+    page: int | None = None
+    text: str = ""
 
 
 class LibraryIndex:
@@ -88,6 +109,31 @@ class LibraryIndex:
             (match, f"bm25({TITLE_WEIGHT}, 1.0)", limit),
         )
         return [row[0] for row in rows]
+
+    async def files_with(self, match: str, limit: int) -> Sequence[FileHit]:
+        """Files with a chunk that an expression of the index of words finds, the last indexed first."""
+        rows = await self._db.read(
+            f"""SELECT {_FILE}, c.heading, c.page, c.text, min(c.number) AS first
+                FROM (SELECT rowid AS number FROM library_words
+                      WHERE library_words MATCH ? ORDER BY rowid DESC LIMIT {_MOST_WALKED}) w
+                JOIN library_chunks c ON c.number = w.number
+                JOIN library_documents d ON d.id = c.document_id
+                JOIN library_sources s ON s.id = d.source_id AND s.state != 'removed'
+                GROUP BY d.id ORDER BY first DESC LIMIT ?""",
+            (match, limit),
+        )
+        return [FileHit(*tuple(row)[:-1]) for row in rows]
+
+    async def files_called(self, words: Sequence[str], limit: int) -> Sequence[FileHit]:
+        """Files with each of these plain words in path or name."""
+        clause, patterns = holds(words, "plain(d.path || ' ' || d.name)")
+        rows = await self._db.read(
+            f"""SELECT {_FILE} FROM library_documents d
+                JOIN library_sources s ON s.id = d.source_id AND s.state != 'removed'
+                WHERE {clause} ORDER BY s.added_at DESC, d.path LIMIT ?""",
+            (*patterns, limit),
+        )
+        return [FileHit(*row) for row in rows]
 
     async def chunks(self, numbers: Sequence[int], model: str) -> Mapping[int, StoredChunk]:
         """These chunks with the vectors that `model` made, without those that are gone or being taken out."""

@@ -14,10 +14,10 @@ from typing import Any, Literal
 from odysseus.clock import Clock
 from odysseus.errors import Conflict, NotFound
 from odysseus.store.db import Connection, Database, Row
+from odysseus.store.search import holds, words_of
 
 MOST_MEMORIES = 1000
 MOST_PROPOSED = 100
-MOST_WORDS = 20
 
 State = Literal["kept", "proposed"]
 """A proposed memory is used for nothing until the user keeps it."""
@@ -116,13 +116,12 @@ class MemoryStore:
         return await self._db.write(work)
 
     async def list(self, query: str = "", limit: int = MOST_MEMORIES, state: State | None = None) -> Sequence[Memory]:
-        """Those with every word of `query` in any case: pinned ones first, then the newest. All, or of one state."""
-        words = [word.casefold() for word in dict.fromkeys(tidy(query).split())][:MOST_WORDS]
-        clause = " AND ".join(["(? IS NULL OR state = ?)", *["instr(fold(text), ?) > 0"] * len(words)])
+        """Those with every word of `query`: pinned ones first, then the newest. All, or of one state."""
+        clause, patterns = holds(words_of(query), "plain(text)") if query.strip() else ("1", [])
         rows = await self._db.read(
-            f"""SELECT {_COLUMNS} FROM memories WHERE {clause}
+            f"""SELECT {_COLUMNS} FROM memories WHERE (? IS NULL OR state = ?) AND {clause}
                 ORDER BY pinned DESC, created_at DESC, rowid DESC LIMIT ?""",
-            [state, state, *words, limit],
+            [state, state, *patterns, limit],
         )
         return [_memory(row) for row in rows]
 

@@ -13,7 +13,7 @@ from odysseus.clock import Clock
 from odysseus.errors import NotFound
 from odysseus.events import Mode
 from odysseus.store.db import Connection, Database, Row
-from odysseus.store.search import match_clause
+from odysseus.store.search import holds, match_clause, words_of
 
 NAME_LIMIT = 120
 TITLE_LIMIT = 60
@@ -94,14 +94,22 @@ class SessionStore:
         where = f"s.agent = '' AND s.archived = ? AND s.id NOT IN {PANES}"
         parameters: list[Any] = [int(archived)]
         if query.strip():
-            clause, found = match_clause(query)
-            where += f""" AND (instr(fold(s.name), ?) > 0 OR s.id IN
-                (SELECT m.session_id FROM messages m WHERE {clause}))"""
-            parameters += [query.strip().casefold(), *found]
+            named, names = holds(words_of(query), "plain(s.name)")
+            clause, found = match_clause(words_of(query))
+            where += f" AND ({named} OR s.id IN (SELECT m.session_id FROM messages m WHERE {clause}))"
+            parameters += [*names, *found]
+        return await self._listed(where, parameters)
+
+    async def named(self, query: str, limit: int) -> Sequence[Session]:
+        """Those that are not archived and have every word of `query` in their name, in the same order."""
+        named, names = holds(words_of(query), "plain(s.name)")
+        return await self._listed(f"s.agent = '' AND s.archived = 0 AND s.id NOT IN {PANES} AND {named}", names, limit)
+
+    async def _listed(self, where: str, parameters: Sequence[Any], limit: int = -1) -> Sequence[Session]:
         rows = await self._db.read(
             f"""{_SELECT} WHERE {where}
-                ORDER BY s.pinned DESC, coalesce(s.last_message_at, s.created_at) DESC, s.rowid DESC""",
-            parameters,
+                ORDER BY s.pinned DESC, coalesce(s.last_message_at, s.created_at) DESC, s.rowid DESC LIMIT ?""",
+            (*parameters, limit),
         )
         return [_session(row) for row in rows]
 

@@ -16,7 +16,7 @@ from odysseus.dialects.agent_frames import shown_command
 from odysseus.errors import BadRequest
 from odysseus.render.blocks import render_stretches
 from odysseus.store.messages import Message, Page
-from odysseus.store.search import search_messages
+from odysseus.store.search import Hit, search_messages
 from odysseus.text import clean_text
 from odysseus.web.answers import completes, json_answer
 from odysseus.web.body import convert, list_field, read, read_fields
@@ -134,18 +134,18 @@ async def search(request: web.Request) -> web.StreamResponse:
     session = clean_text(request.query.get("session", ""))
     limit = FOUND_IN_ONE if session else FOUND
     hits = await search_messages(services(request).db, query, session, limit) if query else []
-    return json_answer(
-        [
-            {
-                "session_id": hit.session_id,
-                "message_id": hit.message_id,
-                "name": hit.name or "New chat",
-                "snippet": hit.snippet,
-                "created_at": iso(hit.created_at),
-            }
-            for hit in hits
-        ]
-    )
+    return json_answer([hit_json(hit) for hit in hits])
+
+
+def hit_json(hit: Hit) -> dict[str, Any]:
+    """A message that was found."""
+    return {
+        "session_id": hit.session_id,
+        "message_id": hit.message_id,
+        "name": hit.name or "New chat",
+        "snippet": hit.snippet,
+        "created_at": iso(hit.created_at),
+    }
 
 
 def message_json(message: Message, since: Since) -> dict[str, Any]:

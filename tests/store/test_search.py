@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from odysseus.store.search import SNIPPET, search_messages, snippet_of
+from odysseus.store.search import search_messages, words_of
+from odysseus.store.snippets import SNIPPET, snippet_of
 from store.databases import Stores
 
 TEXTS = [
@@ -28,7 +29,7 @@ TEXTS = [
         ("QUICK fox", [0]),
         ("fox quick", [0]),
         ("ox", [0, 6]),
-        ("o", [0, 1, 6, 7]),
+        ("o", [0, 1, 4, 6, 7]),
         ("quick ox", [0]),
         ("quick zz", []),
         ("東", [3]),
@@ -39,6 +40,10 @@ TEXTS = [
         ("ärger", [4]),
         ("ZÜRICH", [4]),
         ("café", [5]),
+        ("CAFE naïve", [5]),
+        ("cafe\u0301", [5]),
+        ("zuri", [4]),
+        ("zu", [4]),
         ("🚲🚲🚲", [7]),
         ("🚲", [7]),
         ("%", [1]),
@@ -128,7 +133,7 @@ async def test_the_index_holds_what_the_messages_hold_after_any_changes(stores: 
 
 @pytest.mark.parametrize("content", ["word", "x" * 500 + " word " + "y" * 500, "word" + "z" * 500, "a\n\nword\tb"])
 def test_a_snippet_shows_the_word_on_one_line(content: str) -> None:
-    snippet = snippet_of(content, "WORD nothere")
+    snippet = snippet_of(content, words_of("WORD nothere"))
     assert "word" in snippet
     assert len(snippet) <= SNIPPET + 2
     assert not set(snippet) & set("\n\t")

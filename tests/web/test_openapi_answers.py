@@ -334,6 +334,7 @@ WAYS: Mapping[str, Way] = {
     "deleteMessages": with_message,
     "truncateSession": with_message,
     "search": found,
+    "searchEverything": found,
     "upload": send_file,
     "download": upload,
     "listComparisons": voted,

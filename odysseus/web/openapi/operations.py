@@ -17,12 +17,14 @@ from odysseus.web.openapi.library_calls import LIBRARY, LibraryFinal, LibraryFra
 from odysseus.web.openapi.operation import Operation
 from odysseus.web.openapi.research_calls import RESEARCH, ResearchFinal, ResearchFrame, ResearchProgress
 from odysseus.web.openapi.run_shapes import ApprovalCard, Question
+from odysseus.web.openapi.search_calls import SEARCH
 from odysseus.web.openapi.server_calls import ENDPOINTS, MODELS, SERVER
 
 TAGS: Mapping[str, str] = {
     "Chat": "Send messages, follow runs, stop them",
     "Sessions": "The chats",
     "Messages": "What was said, and files",
+    "Search": "Everything that the user has",
     "Compare": "The same question to several models",
     "Documents": "Texts that you and the agent work on",
     "Memories": "What is remembered beyond a chat",
@@ -38,6 +40,7 @@ OPERATIONS: Sequence[Operation] = (
     *SESSIONS,
     *ARCHIVE,
     *MESSAGES,
+    *SEARCH,
     *FILES,
     *COMPARE,
     *DOCUMENTS,
