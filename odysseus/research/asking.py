@@ -35,19 +35,26 @@ class Asker:
         schema: Mapping[str, Any],
         most: int,
         read: Callable[[Sequence[Mapping[str, Any]]], T | None],
+        *,
+        timed: bool = False,
     ) -> T | None:
-        """What `read` makes of the objects in the answer; asked again once when that is None. Raises ProviderError."""
+        """What `read` makes of the objects in the answer; asked again once when that is None. Raises ProviderError.
+
+        With `timed` it is asked while there is time for reading; an answer that comes too late is an empty one.
+        """
         request = ChatRequest(self._hands.model, tuple(messages), 0.0, most, response_schema=schema)
-        answer = await self._ask(key, request)
+        answer = await self._ask(key, request, timed=timed)
         if (found := read(list(objects_in(answer)))) is not None:
             return found
         more = (*messages, ChatMessage("assistant", answer or "…"), ChatMessage("user", AGAIN))
         request = ChatRequest(self._hands.model, more, 0.0, most, response_schema=schema)
-        return read(list(objects_in(await self._ask(f"{key}, again", request))))
+        return read(list(objects_in(await self._ask(f"{key}, again", request, timed=timed))))
 
-    async def _ask(self, key: str, request: ChatRequest) -> str:
+    async def _ask(self, key: str, request: ChatRequest, *, timed: bool = False) -> str:
         async def ask() -> dict[str, Any]:
-            return await self._hands.ask(request)
+            if not timed:
+                return await self._hands.ask(request)
+            return await self._hands.in_time(lambda: self._hands.ask(request)) or {"text": "", "usage": []}
 
         said = await self._hands.once(key, ask)
         self.usage += [UsageReport(**{**fields, "round": len(self.usage) + 1}) for fields in said["usage"]]

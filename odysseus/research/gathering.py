@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from odysseus.context.web import addresses_in
 from odysseus.errors import OdysseusError
-from odysseus.research.hands import FETCHES, Hands, side_by_side
+from odysseus.research.hands import FETCHES, TIME_IS_UP, Hands, side_by_side
 from odysseus.research.values import Page, Source
 
 TEXT_LIMIT = 200_000
@@ -49,9 +49,11 @@ class Gatherer:
     async def _search(self, query: str) -> list[tuple[str, str, str]]:
         async def search() -> dict[str, Any]:
             try:
-                hits = await self._hands.search(query, "")
+                hits = await self._hands.in_time(lambda: self._hands.search(query, ""))
             except (OdysseusError, OSError) as error:
                 return {"failed": _words(error)}
+            if hits is None:
+                return {"failed": TIME_IS_UP}
             return {"hits": [[hit.url, _line(hit.title), _line(hit.snippet)] for hit in hits]}
 
         done = await self._hands.once(f"search {query}", search)
@@ -65,9 +67,11 @@ class Gatherer:
 
         async def fetch() -> dict[str, Any]:
             try:
-                page = await self._hands.fetch(url)
+                page = await self._hands.in_time(lambda: self._hands.fetch(url))
             except (OdysseusError, OSError) as error:
                 return {"failed": _words(error)}
+            if page is None:
+                return {"failed": TIME_IS_UP}
             digest = hashlib.sha256(page.text.encode("utf-8", "replace")).hexdigest()
             return {"url": page.url, "title": _line(page.title), "text": page.text[:TEXT_LIMIT], "hash": digest}
 

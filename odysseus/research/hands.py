@@ -20,6 +20,7 @@ S = TypeVar("S")
 
 FETCHES = 4
 """Pages that are fetched side by side, and searches."""
+TIME_IS_UP = "The time for the research was up."
 READINGS = 3
 """Requests to the model side by side; the embedded one takes them in turn."""
 
@@ -40,6 +41,14 @@ class Ask(Protocol):
         ...
 
 
+class InTime(Protocol):
+    """Does something within the time that is left for reading, and ends it when that is over."""
+
+    async def __call__(self, make: Callable[[], Awaitable[T]], /) -> T | None:
+        """None when the time was up before."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Hands:
     """Of one job. `window` is the model's in tokens, `spent` the seconds of work so far, `today` a date."""
@@ -53,6 +62,7 @@ class Hands:
     search: Search
     fetch: Fetch
     once: Once
+    in_time: InTime
     publish: Callable[[Sequence[Event]], None]
     spent: Callable[[], float]
 

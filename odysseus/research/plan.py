@@ -59,7 +59,7 @@ async def missing_queries(
         )
     )
     messages = [ChatMessage("system", GAPS.format(today=hands.today, most=most)), ChatMessage("user", shown)]
-    said = await asker.value(f"gaps {round_}", messages, schema(most), ANSWER_TOKENS, _queries)
+    said = await asker.value(f"gaps {round_}", messages, schema(most), ANSWER_TOKENS, _queries, timed=True)
     return _new(said or (), asked, most)
 
 

@@ -67,7 +67,7 @@ async def read_page(hands: Hands, asker: Asker, page: Page) -> list[Said]:
         ChatMessage("system", SYSTEM.format(most=MOST_FINDINGS)),
         ChatMessage("user", f"{shown}\n\nQuestion: {hands.question}"),
     ]
-    said = await asker.value(f"read {page.source.url}", messages, SCHEMA, ANSWER_TOKENS, _findings)
+    said = await asker.value(f"read {page.source.url}", messages, SCHEMA, ANSWER_TOKENS, _findings, timed=True)
     return await asyncio.to_thread(found_in, page.text, said or [])
 
 

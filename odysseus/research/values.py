@@ -11,7 +11,10 @@ import msgspec
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How much one job may do. `queries` are those of one round, `pages` those of all; `minutes` of work."""
+    """How much one job may do. `queries` are those of one round, `pages` those of all.
+
+    `minutes` of work, then the report is written.
+    """
 
     rounds: int
     queries: int

@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from odysseus.clock import Clock, Timer, iso
 from odysseus.context.web import Fetch, Search
@@ -30,6 +30,7 @@ from odysseus.runs.run import OWN_FAULT
 from odysseus.store.research import ResearchRow, ResearchStore
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 REPORT = "report of the job"
 """The key of the step that the whole report is."""
@@ -242,6 +243,10 @@ class ResearchDesk:
                 await self.store.add_step(row.id, key, done[key], spent())
             return done[key]
 
+        async def in_time(make: Callable[[], Awaitable[T]]) -> T | None:
+            left = row.budget["minutes"] * 60 - spent()
+            return await self._within(left, make)
+
         return Hands(
             question=row.question,
             budget=Budget(**row.budget),
@@ -252,9 +257,27 @@ class ResearchDesk:
             search=self._search,
             fetch=self._fetch,
             once=once,
+            in_time=in_time,
             publish=job.publish,
             spent=spent,
         )
+
+    async def _within(self, seconds: float, make: Callable[[], Awaitable[T]]) -> T | None:
+        """What `make` gives, or None when it has not come to its end in so many seconds."""
+        if seconds <= 0:
+            return None
+        limit = asyncio.timeout(None)
+        try:
+            async with limit:
+                timer = self._clock.call_later(seconds, lambda: limit.reschedule(0.0))
+                try:
+                    return await make()
+                finally:
+                    timer.cancel()
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            return None
 
     async def _live(self, job: ResearchJob, work: asyncio.Task[Report]) -> None:
         """Wait for the work, and say how it ended whatever happens."""

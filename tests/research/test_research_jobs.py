@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from little_web import FACTS, INVENTED, QUESTION, LittleWeb, Researcher, settings
-from serving import Server, config_of, serving
+from serving import HandClock, Server, config_of, serving
 
 from odysseus.runs.research import AT_ONCE, WAITS
 
@@ -123,6 +123,47 @@ async def test_a_job_is_cancelled_in_the_middle(place: Server, researcher: Resea
     assert (await followed(place, job["id"]))[-1] == {"status": "cancelled", "final": True}
     refused = await place.get(f"/api/research/report/{job['id']}", 409)
     assert "Start a new one" in refused["error"]
+
+
+async def test_when_the_time_is_up_in_mid_round_the_report_is_written_from_what_was_read(
+    little: LittleWeb, researcher: Researcher, tmp_path: Path
+) -> None:
+    clock = HandClock()
+    researcher.hold = lambda kind, asked: kind == "read a page" and "page 6 on" in asked
+    async with serving(config_of(settings(little, researcher)), tmp_path / "data", clock) as server:
+        job = await server.post("/api/research/start", {"question": QUESTION})
+        await researcher.arrived(30)  # behind the plan, the pages of the first round
+        held = [number for number, one in enumerate(researcher.requests) if "page 6 on" in str(one.json)]
+        clock.advance(20 * 60)
+        await researcher.disconnected(held[0])
+        assert (await followed(server, job["id"]))[-1] == {"status": "done", "final": True}
+        state = await server.get(f"/api/research/status/{job['id']}")
+        report = await text(server, f"/api/research/report/{job['id']}?fmt=md")
+    assert len(state["sources"]) == 30
+    found = {finding["text"] for finding in state["findings"]}
+    assert found == {fact for number, fact in FACTS.items() if fact in report}
+    assert FACTS[6] not in found
+    assert found
+    assert researcher.kinds["check a research"] == 0
+    assert researcher.kinds["write a report"] == 1
+
+
+async def test_when_the_time_is_up_before_a_page_came_the_job_says_so(
+    little: LittleWeb, researcher: Researcher, tmp_path: Path
+) -> None:
+    clock = HandClock()
+    config = config_of(settings(little, researcher, rounds=1, pages=1))
+    async with serving(config, tmp_path / "data", clock) as server:
+        little.hang = {f"/page/{number}" for number in range(50)}
+        whole = set(little.hang)
+        job = await server.post("/api/research/start", {"question": QUESTION})
+        async with asyncio.timeout(LONG):
+            while little.hang == whole:
+                await asyncio.sleep(0)
+        clock.advance(20 * 60)
+        assert (await followed(server, job["id"]))[-1]["status"] == "error"
+        state = await server.get(f"/api/research/status/{job['id']}")
+    assert "The time for the research was up." in state["message"]
 
 
 async def test_a_model_that_refuses_fails_the_job_in_words(place: Server, researcher: Researcher) -> None:
