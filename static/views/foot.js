@@ -41,12 +41,12 @@ export function createFoot(what, read, does, show) {
   const again = tool("Regenerate", "again", "again", () => does("again"));
   const edit = tool("Edit message", "edit", "edit", () => does("edit"));
   const fork = tool("Branch to a new chat", "fork", "fork", () => does("fork"));
-  const tools = what === "answer" ? [again, fork] : [edit];
+  const tools = h("div", { class: "tools" }, ...(what === "answer" ? [again, fork] : [edit]), copy, remove);
   const node = h("div", { class: "foot" });
 
   const undo = small("Undo changes", () => confirm("Put the files back as they were before?", "Undo", undo, () => does("undo")));
   let undoable = false;
-  const offer = () => node.replaceChildren(numbers, versions.node, ways, ...(undoable ? [undo] : []), ...tools, copy, remove, all);
+  const offer = () => node.replaceChildren(numbers, versions.node, ways, ...(undoable ? [undo] : []), tools, all);
   function unfold() {
     all.hidden = !all.hidden;
     numbers.setAttribute("aria-expanded", String(!all.hidden));
