@@ -140,7 +140,7 @@ function row(endpoint, refresh) {
 function edit(node, endpoint, refresh) {
   const { nodes, address, read } = fields(endpoint);
   const save = h("button", { type: "submit", class: "button primary small" }, "Save");
-  const form = h("form", { class: "edit" }, ...nodes, h("div", { class: "actions" }, save, small("Leave it", () => void refresh())));
+  const form = h("form", { class: "edit" }, ...nodes, h("div", { class: "actions" }, save, small("Cancel", () => void refresh())));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     save.disabled = true;

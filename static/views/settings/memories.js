@@ -93,7 +93,7 @@ function row(memory, desk) {
   const edit = small("Edit", () => {
     const text = field("Memory", h("textarea", { rows: 2, maxlength: LONGEST, dir: "auto" }));
     text.input.value = memory.text;
-    const form = h("form", { class: "edit" }, text.node, h("div", { class: "actions" }, h("button", { type: "submit", class: "button primary small" }, "Save"), small("Leave it", () => node.replaceWith(row(memory, desk)))));
+    const form = h("form", { class: "edit" }, text.node, h("div", { class: "actions" }, h("button", { type: "submit", class: "button primary small" }, "Save"), small("Cancel", () => node.replaceWith(row(memory, desk)))));
     form.addEventListener("submit", async (event) => {
       event.preventDefault();
       const problem = text.input.value.trim() ? await desk.change({ text: text.input.value }) : "It may not be empty.";
