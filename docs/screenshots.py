@@ -3,7 +3,8 @@
     .venv/bin/python docs/screenshots.py            # all
     .venv/bin/python docs/screenshots.py settings   # those whose name begins so
 
-Wants the `local` and `test` extras, an installed model in data/models, and a Chromium on the machine.
+Wants the extras `local`, `web` and `test`, an installed model in data/models (two for the comparison, which is left out
+otherwise), and a Chromium on the machine. Everything is real but the web that the research reads: docs/little_site.py.
 """
 
 from __future__ import annotations
@@ -19,13 +20,25 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from little_site import little_site, settings
 from playwright.async_api import Browser, Page, async_playwright
 
 ROOT = Path(__file__).resolve().parent.parent
 IMAGES = ROOT / "docs" / "images"
-ANSWER_MS = 300_000
+ANSWER_MS = 900_000
 STILL_MS = 500
 DESK, PHONE = (1280, 800), (390, 844)
+PACKING = """# Packing list
+
+* 30 metres of rope
+* Lamp oil
+* Two charts of the Ionian Sea
+
+## Before noon
+
+1. See Mentor about the sails.
+2. Pay the harbour.
+"""
 
 Part = Callable[[Page], Awaitable[None]]
 
@@ -51,6 +64,49 @@ async def agent(page: Page) -> None:
     await ask(page, "Run the command: python3 --version")
 
 
+async def documents(page: Page) -> None:
+    """A question about a document that is open."""
+    await page.evaluate(
+        """([title, content]) => fetch("/api/documents", {
+            method: "POST", headers: { "Content-Type": "application/json" },
+            body: JSON.stringify({ title, content, language: "markdown" }),
+        })""",
+        ["Packing list", PACKING],
+    )
+    await show_document(page)
+    await ask(page, "Which three things are on the packing list?")
+
+
+async def show_document(page: Page) -> None:
+    """The document beside the chat, as it looks."""
+    await page.locator("#documents-open").click()
+    await page.locator(".doc-open", has_text="Packing list").click()
+    await page.get_by_role("button", name="Preview").click()
+    await page.locator(".doc-preview").wait_for()
+
+
+async def compare(page: Page) -> None:
+    """Two models, blind, and the vote that is asked for."""
+    await page.evaluate("location.hash = '#compare'")
+    await page.get_by_label("Blind").check()
+    await page.get_by_label("Question to all models").fill("Why is the sea salty? Answer in three short points.")
+    await page.keyboard.press("Enter")
+    await page.get_by_text("Which answer is the best?").wait_for(timeout=ANSWER_MS)
+
+
+async def research(page: Page) -> None:
+    """A question that the little web is read for."""
+    await page.locator("#uses-button").click()
+    await page.get_by_role("switch", name="Research").check()
+    await page.keyboard.press("Escape")
+    await ask(page, "What is known of the lighthouse at Skerry Point?")
+
+
+async def to_top(page: Page) -> None:
+    """The beginning of the chat, not its end."""
+    await page.evaluate("document.querySelector('#scroller').scrollTop = 0")
+
+
 async def memories(page: Page) -> None:
     """A few things to remember."""
     await page.evaluate(
@@ -63,19 +119,27 @@ async def memories(page: Page) -> None:
     )
 
 
-PARTS: Mapping[str, Part] = {"chat": chat, "agent": agent, "settings": memories}
+PARTS: Mapping[str, Part] = {
+    "chat": chat,
+    "agent": agent,
+    "documents": documents,
+    "compare": compare,
+    "research": research,
+    "settings": memories,
+}
 """What has to happen before a picture can be taken, each in a chat of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shot:
-    """One picture. An empty `address` is that of the chat which `part` has made."""
+    """One picture. An empty `address` is that of the chat which `part` has made; `then` happens before it is taken."""
 
     part: str
     ready: str
     size: tuple[int, int] = DESK
     dark: bool = False
     address: str = ""
+    then: Part | None = None
 
 
 SHOTS: Mapping[str, Shot] = {
@@ -85,16 +149,24 @@ SHOTS: Mapping[str, Shot] = {
     "phone-dark": Shot("chat", ".block", PHONE, dark=True),
     "agent": Shot("agent", ".card"),
     "agent-dark": Shot("agent", ".card", dark=True),
+    "documents": Shot("documents", ".block", then=show_document),
+    "documents-dark": Shot("documents", ".block", dark=True, then=show_document),
+    "compare": Shot("compare", ".compare-cell .block"),
+    "compare-dark": Shot("compare", ".compare-cell .block", dark=True),
+    "research": Shot("research", ".block", then=to_top),
+    "research-dark": Shot("research", ".block", dark=True, then=to_top),
     "settings": Shot("settings", ".section-body > *", address="#settings/memories"),
     "settings-dark": Shot("settings", ".section-body > *", dark=True, address="#settings/tools"),
 }
 
 
 @contextmanager
-def running_server(data: Path) -> Iterator[str]:
-    """A server with its own data and this machine's models; gives its address."""
+def running_server(data: Path, config: str) -> Iterator[str]:
+    """A server with its own data and settings and this machine's models; gives its address."""
     (data / "models").symlink_to(ROOT / "data" / "models")
-    command = [sys.executable, str(ROOT / "server.py"), "--port", "0", "--data", str(data)]
+    (data / "config.toml").write_text(config, "utf-8")
+    where = ["--data", str(data), "--config", str(data / "config.toml")]
+    command = [sys.executable, str(ROOT / "server.py"), "--port", "0", *where]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout
@@ -122,18 +194,27 @@ async def take(browser: Browser, address: str, name: str, shot: Shot) -> None:
     )
     await page.goto(address)
     await page.locator(shot.ready).first.wait_for()
+    if shot.then:
+        await shot.then(page)
     await page.wait_for_timeout(STILL_MS)
     await page.screenshot(path=IMAGES / f"{name}.png")
     await page.close()
 
 
+def chosen(wanted: tuple[str, ...]) -> dict[str, Shot]:
+    """The wanted pictures, without the comparison where there are no two models."""
+    two = len(list((ROOT / "data" / "models").glob("*.gguf"))) > 1
+    named = {name: shot for name, shot in SHOTS.items() if not wanted or name.startswith(wanted)}
+    return {name: shot for name, shot in named.items() if two or shot.part != "compare"}
+
+
 async def main(wanted: tuple[str, ...]) -> None:
     """Prepare what the wanted pictures show, and take them."""
-    shots = {name: shot for name, shot in SHOTS.items() if not wanted or name.startswith(wanted)}
+    shots = chosen(wanted)
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     IMAGES.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as data, running_server(Path(data)) as url:
-        async with async_playwright() as playwright:
+    async with little_site() as origin, async_playwright() as playwright:
+        with tempfile.TemporaryDirectory() as data, running_server(Path(data), settings(origin)) as url:
             browser = await playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
             parts = dict.fromkeys(shot.part for shot in shots.values())
             addresses = {part: await prepare(browser, url, part) for part in parts}
