@@ -49,7 +49,7 @@ const pace = (speed) => (speed < 10 ? speed.toFixed(1) : count(Math.round(speed)
 const time = (seconds) => (seconds < 0.1 ? "under 0.1 s" : duration(seconds));
 
 /** How long the first words took. @param {number} first */
-const wait = (first) => `first words after ${time(first)}`;
+const wait = (first) => (first < 0.1 ? "first words within 0.1 s" : `first words after ${duration(first)}`);
 
 /**
  * In short, for an answer that others follow: `34 tokens · 4.1 s`.

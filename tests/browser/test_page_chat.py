@@ -59,7 +59,7 @@ async def test_the_figures_are_the_same_after_a_reload(seat: Seat) -> None:
     await figures.click()
     more = tab.answers.locator(".all-figures")
     await expect(more).to_contain_text("tokens in")
-    await expect(more).to_contain_text("first words after")
+    await expect(more).to_contain_text("first words")
     whole = await more.inner_text()
     await tab.page.reload()
     await expect(figures).to_have_text(live)
