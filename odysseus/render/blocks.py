@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from odysseus.render.citations import without_half
 from odysseus.render.markdown import Span, outline, to_html
 
 LIGHT = 8_000
@@ -143,9 +144,9 @@ class BlockRenderer:
         return [Block(self._index, html, open=True)]
 
     def _visible(self) -> str:
-        """The source without what may still change its kind: an undecided line, half a mark, the head of a table."""
+        """The source without what may still change: an undecided line, half a mark or citation, the head of a table."""
         partial = self._source[self._complete :]
-        partial = "" if _UNDECIDED.match(partial) else partial.rstrip(_HALF_A_MARK)
+        partial = "" if _UNDECIDED.match(partial) else without_half(partial.rstrip(_HALF_A_MARK))
         visible = self._source[: self._complete] + partial
         if self._spans and self._spans[-1].kind != "paragraph_open":
             return visible

@@ -12,6 +12,7 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+from odysseus.render.citations import mark_citations
 from odysseus.render.formulas import math_html
 from odysseus.render.highlight import code_html
 
@@ -117,6 +118,7 @@ def _new_parser() -> "MarkdownIt":
     parser.inline.ruler.at("math_inline", _inline_math)
     parser.inline.ruler.before("escape", "bracket_math", _bracket_math)
     parser.core.ruler.at("inline", _parse_inline)
+    parser.core.ruler.before("text_join", "citations", mark_citations)
     parser.core.ruler.push("odysseus", _adapt)
     for name, rule in _RULES.items():
         parser.add_render_rule(name, rule)
@@ -272,7 +274,7 @@ def _cleaner() -> "nh3.Cleaner":
         allowed_classes={
             "a": {"remote-image"},
             "pre": {"hl"},
-            "span": {name for name in STANDARD_TYPES.values() if name},
+            "span": {"cite", *(name for name in STANDARD_TYPES.values() if name)},
             "ul": {"contains-task-list"},
             "ol": {"contains-task-list"},
             "li": {"task-list-item"},

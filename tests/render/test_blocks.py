@@ -52,6 +52,7 @@ DOCUMENTS = {
     "images and links": "![a *b*](http://x/y.png) [![c](http://d)](http://e) <http://f> [g](http://h 'i')\n",
     "line ends": "a\r\nb\rc\r\r\n\r\n- d\r\n- e\r```\rf\r",
     "odd characters": "a\0b\x0b\n\x0c\n\u2028c\u00a0\n\ud800 日本語 \U0001f600\n- \ud83d\n",
+    "citations": "a [1] b[2]. [3][4](http://x) 【5】[6, 7]\n[8]: no\n- [9]\n- `[1]` [10](http://y\n\n[11][12] [a][1]\n",
     "emphasis": "**a *b* c** __d__ *e\n\nf* `g ``h`` ` ~~i~~ ~j~ \\*k\\* &amp; &#x41;\n",
     "rules and lists": "- a\n- - b\n---\n* * *\n_ _ _\n-\n\n- c\n",
     "tabs": "-\ta\n\n\tb\n\n>\t\tc\n1.\td\n",
