@@ -13,6 +13,7 @@ import orjson
 from odysseus.clock import iso
 from odysseus.providers.base import ToolCall
 from odysseus.tools.base import Preview, Tool
+from odysseus.tools.cited import Row
 
 DIGEST_LENGTH = 16
 
@@ -39,7 +40,8 @@ VERBS: Mapping[str, str] = {
 class Sealed:
     """A call as the user was shown it, with the calls of the same answer that come after it.
 
-    `calls[0]` is the one to decide on. `wishes` are those of the run that asked, for the run that goes on.
+    `calls[0]` is the one to decide on. `wishes` are those of the run that asked, for the run that goes on,
+    and `sources` what it could cite, by number.
     """
 
     approval_id: str
@@ -54,6 +56,7 @@ class Sealed:
     why: str
     wishes: Mapping[str, Any]
     expires_at: float
+    sources: Sequence[Row] = ()
 
     @property
     def digest(self) -> str:

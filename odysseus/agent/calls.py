@@ -9,7 +9,7 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Any
@@ -25,6 +25,7 @@ from odysseus.errors import OdysseusError
 from odysseus.events import ApprovalDecision, Event, Noted, ToolEnded, ToolProgressed, ToolStarted, UserAsked
 from odysseus.providers.base import ChatMessage, ToolCall
 from odysseus.tools.base import OutsideError, Preview, Tool, ToolContext, ToolError, ToolResult
+from odysseus.tools.cited import Cited, Row
 from odysseus.tools.output import PREFIX, cut, fit
 
 log = logging.getLogger(__name__)
@@ -93,6 +94,7 @@ class CallRunner:
         context: Callable[[str, Callable[[str, str], None]], ToolContext],
         seal: Callable[[Sealed], Awaitable[Sealed]],
         blank: Sealed,
+        sources: Cited,
         limit: int = 0,
     ) -> None:
         self.trust = trust
@@ -102,6 +104,8 @@ class CallRunner:
         self._context = context
         self._seal = seal
         self._blank = blank
+        self._sources = sources
+        self._untold: Sequence[Row] = ()
         self._limit = limit
         self._texts: list[str] = []
 
@@ -146,6 +150,7 @@ class CallRunner:
     async def settle(self, sealed: Sealed, decision: ApprovalDecision) -> RoundResult:
         """Run or refuse exactly the sealed call, as round 0, then the calls that came after it."""
         call = sealed.calls[0]
+        self._untold = sealed.sources
         first = await self._refused(call) if decision == "deny" else await self._approved(sealed)
         if decision == "approve_task" and not self._moved(sealed):
             self.trust = replace(self.trust, granted=True)
@@ -224,14 +229,20 @@ class CallRunner:
         """The row's end, and the answer to the model, as one."""
         said = as_outside(result.output) if outside else result.output
         message = ChatMessage("tool", said or "(no output)", tool_call_id=call.id)
+        extras = self._with_untold(result.extras)
         ended = ToolEnded(
-            call.id, call.name, command, result.output, result.exit_code, round_, round(elapsed, 3), result.extras
+            call.id, call.name, command, result.output, result.exit_code, round_, round(elapsed, 3), extras
         )
         self._publish([*result.events, ended, *result.after, Noted(to_entry(message))])
         if outside:
             self._texts.append(result.output)
             self.trust = replace(self.trust, outside=True)
         return Answered(call, message, result.output, result.ends_turn)
+
+    def _with_untold(self, extras: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The first row of a run that goes on tells of the sources that the run before it had, too."""
+        told, self._untold = self._untold, ()
+        return {**extras, "sources": [*told, *extras.get("sources", ())]} if told else extras
 
     async def _previewed(self, ready: Ready) -> Preview | ToolError:
         """What the call will do; the error, where it could not be done anyway."""
@@ -258,6 +269,7 @@ class CallRunner:
             fingerprint=preview.fingerprint,
             effects=tuple(sorted(tool.effects)),
             workspace=str(self._quiet_context(call).workspace.root),
+            sources=tuple(self._sources.rows),
             why=approvals.reason(tool, outside=ready.need == "outside", written=ready.need == "written"),
         )
         sealed = await self._seal(sealed)

@@ -90,6 +90,16 @@ class Card(Struct, kw_only=True):
     state: Literal["pending", "approved", "denied", "expired", "retired"] | UnsetType = UNSET
 
 
+class CitedSource(Struct, kw_only=True):
+    """What a call found, with its number in the answer."""
+
+    number: Annotated[int, Meta(ge=1, le=10_000)]
+    url: Annotated[str, Meta(max_length=5_000, pattern=r"^(https?://|$)")] = ""
+    title: Short = ""
+    snippet: Text = ""
+    page: Count | UnsetType = UNSET
+
+
 class Row(Struct, kw_only=True):
     """A call of a tool."""
 
@@ -107,6 +117,7 @@ class Row(Struct, kw_only=True):
     document_title: Short | UnsetType = UNSET
     document_language: Short | UnsetType = UNSET
     document_version: Count | UnsetType = UNSET
+    sources: Annotated[list[CitedSource], Meta(max_length=1_000)] | UnsetType = UNSET
 
 
 class Called(Struct, kw_only=True):
@@ -214,6 +225,7 @@ class Passage(Struct, kw_only=True):
     filename: Short = ""
     snippet: Text = ""
     similarity: Annotated[float, Meta(ge=0, le=1)] = 0.0
+    page: Count | UnsetType = UNSET
 
 
 class UsedMemory(Struct, kw_only=True):

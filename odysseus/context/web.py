@@ -79,7 +79,7 @@ class Fetch(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Source:
+class Source:
     """What was found at one address: the words of the search, the page, or both."""
 
     url: str
@@ -95,16 +95,19 @@ class _Failure:
     words: str
 
 
-async def given(
-    message: str,
-    search: Search,
-    fetch: Fetch,
-    *,
-    time_filter: TimeFilter = "",
-    seconds: float = SECONDS,
-    tokens: int = TOKENS,
-) -> Given:
-    """What the web has for this message, within so many seconds and tokens. Never fails: what did is in the text."""
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The pages that a message names, the hits of the search, and what did not work, in words."""
+
+    asked: Sequence[Source] = ()
+    hits: Sequence[Source] = ()
+    notes: Sequence[str] = ()
+
+
+async def find(
+    message: str, search: Search, fetch: Fetch, *, time_filter: TimeFilter = "", seconds: float = SECONDS
+) -> Found:
+    """What the web has for this message, within so many seconds. Never fails: what did is told in the notes."""
     until = asyncio.get_running_loop().time() + seconds
     addresses, query = addresses_in(message), query_of(message)
     async with asyncio.TaskGroup() as group:
@@ -112,14 +115,37 @@ async def given(
         searched = group.create_task(_search(search, query, time_filter, until - seconds * (1 - SEARCH_SHARE)))
     asked = [task.result() for task in pages]
     hits = searched.result()
-    known = {*addresses, *(page.url for page in asked if isinstance(page, _Source))}
-    found = [hit for hit in hits if isinstance(hit, _Source) and hit.url not in known]
+    known = {*addresses, *(page.url for page in asked if isinstance(page, Source))}
+    found = [hit for hit in hits if isinstance(hit, Source) and hit.url not in known]
     found = await _with_pages(found, fetch, until)
     failures = [*asked, *hits]
     notes = [one.words for one in failures if isinstance(one, _Failure)]
     if len(addresses) > MOST_ADDRESSES:
         notes.append(f"Of the addresses in the message only the first {MOST_ADDRESSES} were read.")
-    return await asyncio.to_thread(_given, [one for one in asked if isinstance(one, _Source)], found, notes, tokens)
+    return Found([one for one in asked if isinstance(one, Source)], found, notes)
+
+
+def given(found: Found, tokens: int = TOKENS) -> Given:
+    """The text within the budget, its sources numbered from 1, and the row of each in it. Slow: call it in a thread."""
+    sources = [*found.asked, *found.hits]
+    heads = [_head(source) for source in sources]
+    while heads and sum(map(estimate_tokens, heads)) > tokens:
+        heads.pop()
+    sources = sources[: len(heads)]
+    left = tokens - sum(map(estimate_tokens, heads))
+    most = [tokens if place < len(found.asked) else PAGE_TOKENS for place in range(len(sources))]
+    wanted = [min(estimate_tokens(source.text), limit) for source, limit in zip(sources, most, strict=True)]
+    texts = [
+        beginning(source.text.strip(), room) if source.text and room > 0 else ""
+        for source, room in zip(sources, shares(wanted, left), strict=True)
+    ]
+    parts = [
+        as_data(f"Web source {number}", f"{head}\n\n{text}" if text else head)
+        for number, (head, text) in enumerate(zip(heads, texts, strict=True), 1)
+    ]
+    parts += [f"[{note}]" for note in found.notes]
+    events = [WebSourcesUsed([_row(source) for source in sources])] if sources else []
+    return Given("\n\n".join(parts), events)
 
 
 def addresses_in(message: str) -> list[str]:
@@ -140,7 +166,7 @@ def query_of(message: str) -> str:
     return text if re.search(r"\w", text) else ""
 
 
-async def _search(search: Search, query: str, time_filter: TimeFilter, until: float) -> Sequence[_Source | _Failure]:
+async def _search(search: Search, query: str, time_filter: TimeFilter, until: float) -> Sequence[Source | _Failure]:
     if not query:
         return []
     try:
@@ -150,11 +176,11 @@ async def _search(search: Search, query: str, time_filter: TimeFilter, until: fl
         return [_Failure("The web search took too long. Answer without it, and say so.")]
     except (OdysseusError, OSError) as error:
         return [_Failure(f"The web search failed: {_words(error)} Answer without it, and say so.")]
-    sources = [_Source(hit.url, _line(hit.title, TITLE_LIMIT), _line(hit.snippet, SNIPPET_LIMIT)) for hit in hits]
+    sources = [Source(hit.url, _line(hit.title, TITLE_LIMIT), _line(hit.snippet, SNIPPET_LIMIT)) for hit in hits]
     return [one for one in sources if _is_web(one.url)] or [_Failure("The web search found nothing.")]
 
 
-async def _read(fetch: Fetch, url: str, until: float) -> _Source | _Failure:
+async def _read(fetch: Fetch, url: str, until: float) -> Source | _Failure:
     try:
         async with asyncio.timeout_at(until):
             page = await fetch(url)
@@ -165,48 +191,25 @@ async def _read(fetch: Fetch, url: str, until: float) -> _Source | _Failure:
     if not page.text.strip():
         return _Failure(f"An address in the message ({_domain(url)}) holds no text that can be read.")
     address = page.url if _is_web(page.url) else url
-    return _Source(address, _line(page.title, TITLE_LIMIT), text=page.text)
+    return Source(address, _line(page.title, TITLE_LIMIT), text=page.text)
 
 
-async def _with_pages(found: Sequence[_Source], fetch: Fetch, until: float) -> list[_Source]:
+async def _with_pages(found: Sequence[Source], fetch: Fetch, until: float) -> list[Source]:
     """The hits, the first of them with what their pages say; one that cannot be read keeps its snippet."""
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(_read(fetch, hit.url, until)) for hit in found[:MOST_READ]]
     pages = [task.result() for task in tasks]
-    texts = [page.text if isinstance(page, _Source) else "" for page in pages]
-    read = [_Source(hit.url, hit.title, hit.snippet, text) for hit, text in zip(found, texts, strict=False)]
+    texts = [page.text if isinstance(page, Source) else "" for page in pages]
+    read = [Source(hit.url, hit.title, hit.snippet, text) for hit, text in zip(found, texts, strict=False)]
     return [*read, *found[MOST_READ:]]
 
 
-def _given(asked: Sequence[_Source], found: Sequence[_Source], notes: Sequence[str], tokens: int) -> Given:
-    """The text within the budget, and the row of each source that is in it."""
-    sources = [*asked, *found]
-    heads = [_head(source) for source in sources]
-    while heads and sum(map(estimate_tokens, heads)) > tokens:
-        heads.pop()
-    sources = sources[: len(heads)]
-    left = tokens - sum(map(estimate_tokens, heads))
-    most = [tokens if place < len(asked) else PAGE_TOKENS for place in range(len(sources))]
-    wanted = [min(estimate_tokens(source.text), limit) for source, limit in zip(sources, most, strict=True)]
-    texts = [
-        beginning(source.text.strip(), room) if source.text and room > 0 else ""
-        for source, room in zip(sources, shares(wanted, left), strict=True)
-    ]
-    parts = [
-        as_data(f"Web source {number}", f"{head}\n\n{text}" if text else head)
-        for number, (head, text) in enumerate(zip(heads, texts, strict=True), 1)
-    ]
-    parts += [f"[{note}]" for note in notes]
-    events = [WebSourcesUsed([_row(source) for source in sources])] if sources else []
-    return Given("\n\n".join(parts), events)
-
-
-def _head(source: _Source) -> str:
+def _head(source: Source) -> str:
     lines = (f"Title: {source.title}" if source.title else "", f"Address: {source.url}", source.snippet)
     return "\n".join(line for line in lines if line)
 
 
-def _row(source: _Source) -> dict[str, str]:
+def _row(source: Source) -> dict[str, str]:
     return {
         "url": source.url,
         "title": source.title or source.url,

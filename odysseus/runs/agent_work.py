@@ -15,6 +15,7 @@ from odysseus.agent.prompt import agent_prompt
 from odysseus.agent.request import Publish
 from odysseus.agent.toolbox import Toolbox, Trust, Wishes, choose_tools, named_tools
 from odysseus.config import AgentProfile
+from odysseus.context.citing import rows_of
 from odysseus.context.window import Window
 from odysseus.events import AgentPrepared, ApprovalDecision, ApprovalResolved, Event
 from odysseus.providers.base import ChatMessage, ChatRequest, Finished
@@ -25,6 +26,7 @@ from odysseus.runs.places import Places
 from odysseus.runs.policies import Policies
 from odysseus.runs.record import Identity
 from odysseus.tools.base import ToolContext
+from odysseus.tools.cited import Cited
 from odysseus.tools.workspace import Workspace
 
 
@@ -67,11 +69,12 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class _Hands:
-    """What a run works with, and whether outside text is in its conversation."""
+    """What a run works with, whether outside text is in its conversation, and what it may cite."""
 
     workspace: Workspace
     toolbox: Toolbox
     outside: bool
+    sources: Cited
 
 
 class AgentDesk:
@@ -123,13 +126,14 @@ class AgentDesk:
         toolbox = self.toolbox(wish)
         selected = time.perf_counter()
         briefed = await self.briefing.brief(job.asked, toolbox.specs())
+        sources = Cited(job.sealed.sources if job.sealed else rows_of(briefed.events))
         tell(briefed.request)
         seconds = {"request_setup": placed - began, "tool_selection": selected - placed, **briefed.seconds}
         task = Task(
             job.asker,
             briefed.request,
             self._limits(wish),
-            lambda show: self._runner(job, _Hands(workspace, toolbox, briefed.opened.outside), show),
+            lambda show: self._runner(job, _Hands(workspace, toolbox, briefed.opened.outside, sources), show),
             _fitting(briefed.opened.window),
             briefed.refit,
             before=[*_resolved(job), *rejected, *briefed.events, AgentPrepared(_rounded(seconds))],
@@ -158,7 +162,8 @@ class AgentDesk:
         def context(call_id: str, progress: Callable[[str, str], None]) -> ToolContext:
             unique = f"{identity.run_id}.{call_id}"
             return ToolContext(
-                identity.session_id, identity.run_id, unique, hands.workspace, progress, incognito, wish.time_zone
+                *(identity.session_id, identity.run_id, unique, hands.workspace, progress, incognito, wish.time_zone),
+                sources=hands.sources,
             )
 
         async def seal(sealed: Sealed) -> Sealed:
@@ -175,6 +180,7 @@ class AgentDesk:
             context=context,
             seal=seal,
             blank=_blank(identity, wish),
+            sources=hands.sources,
             limit=self._settings.limits.calls,
         )
 

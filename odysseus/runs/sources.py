@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
-from odysseus.context import attachments, document, passages, recall, web
+from odysseus.context import attachments, citing, document, recall, web
 from odysseus.context.files import FileReader
 from odysseus.context.given import Given, joined
 from odysseus.errors import OdysseusError
@@ -24,6 +24,7 @@ from odysseus.store.uploads import Upload, UploadStore
 log = logging.getLogger(__name__)
 
 TimeFilter = Literal["", "day", "week", "month", "year"]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,18 +74,15 @@ class Sources:
 
     async def gather(self, question: str, wish: ContextWish, uploads: Sequence[Upload], *, sees: bool) -> Given:
         """All of it, in the contract's order (chat stream, section 3)."""
-        wanted: list[Callable[[], Awaitable[Given]]] = []
-        if uploads:
-            wanted.append(lambda: self._files(uploads, sees=sees))
-        if wish.document:
-            wanted.append(lambda: self._document(wish.document))
-        if wish.use_rag:
-            wanted.append(lambda: self._passages(question))
-        if wish.use_web:
-            wanted.append(lambda: web.given(question, self._search, self._fetch, time_filter=wish.time_filter))
-        if wish.use_memory:
-            wanted.append(lambda: self._memory(question))
-        return joined(await asyncio.gather(*(_careful(source) for source in wanted)))
+        budget = self._budget
+        files, open_, read, found, known = await asyncio.gather(
+            _careful(self._files(uploads, sees=sees) if uploads else None, Given()),
+            _careful(self._document(wish.document) if wish.document else None, Given()),
+            _careful(self._library.passages(question, budget.passages) if wish.use_rag else None, ()),
+            _careful(self._web(question, wish.time_filter) if wish.use_web else None, web.Found()),
+            _careful(self._memory(question) if wish.use_memory else None, Given()),
+        )
+        return joined([files, open_, *await asyncio.to_thread(citing.given, found, read, budget.tokens), known])
 
     async def _files(self, uploads: Sequence[Upload], *, sees: bool) -> Given:
         return await attachments.given(await self._reader.read_all(uploads), sees=sees)
@@ -94,8 +92,8 @@ class Sources:
         updated = DocumentUpdated(open_.id, open_.content, open_.version, open_.title, open_.language)
         return await asyncio.to_thread(document.given, updated)
 
-    async def _passages(self, question: str) -> Given:
-        return passages.given(await self._library.passages(question, self._budget.passages), self._budget.tokens)
+    async def _web(self, question: str, time_filter: TimeFilter) -> web.Found:
+        return await web.find(question, self._search, self._fetch, time_filter=time_filter)
 
     async def _memory(self, question: str) -> Given:
         return await recall.given(await self._memories.list(state="kept"), question, self._library.rank)
@@ -105,9 +103,12 @@ def _gone(file: Mapping[str, Any]) -> Upload:
     return Upload(file["id"], file["name"], file.get("mime", ""), file.get("size", 0), "", 0.0)
 
 
-async def _careful(source: Callable[[], Awaitable[Given]]) -> Given:
+async def _careful(source: Awaitable[T] | None, nothing: T) -> T:
+    """What a source gives, and nothing when it is not wanted or fails."""
+    if source is None:
+        return nothing
     try:
-        return await source()
+        return await source
     except OdysseusError as error:
         log.warning("a source of context is left out: %s", error.message)
-        return Given()
+        return nothing

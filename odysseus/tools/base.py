@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from odysseus.errors import OdysseusError
 from odysseus.events import Event
+from odysseus.tools.cited import Cited
 from odysseus.tools.workspace import Workspace
 
 Effect = Literal["read", "write", "execute", "network", "private", "destructive"]
@@ -48,6 +49,7 @@ class ToolContext:
     `progress(message, tail)` may be called at any time, from the event loop only; it is cheap. `incognito` forbids
     to leave anything on disk outside the workspace. `time_zone` is the user's, like `Europe/Oslo`, or empty. `outside`
     says that others' text has entered the chat, `approved` that the user has seen and approved this very call.
+    `sources` numbers what the answer may cite.
     """
 
     session_id: str
@@ -59,6 +61,7 @@ class ToolContext:
     time_zone: str = ""
     outside: bool = False
     approved: bool = False
+    sources: Cited = field(default_factory=Cited)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,16 @@ from msgspec import Meta
 
 from odysseus.config import WebConfig
 from odysseus.tools.addresses import PublicResolver
-from odysseus.tools.base import Arguments, Tool, ToolContext, ToolError, ToolResult, make_tool
+from odysseus.tools.base import Arguments, Tool, ToolContext, ToolError, ToolResult, make_tool, one_line
+from odysseus.tools.cited import Row
 from odysseus.tools.web_client import MakeResolver, fetch
 from odysseus.tools.web_text import READING_SECONDS, Page, read_text
 
 # With the head above it, an answer stays within what a tool may say.
 PIECE = 12_000
 AT_ONCE = 2
+TITLE = 200
+SNIPPET = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +56,13 @@ def fetch_tools(config: WebConfig, make_resolver: MakeResolver = PublicResolver)
         context.progress("Reading the page", "")
         async with reading:
             page = await read_text(found.url, found.content_type, found.charset, found.body)
-        return ToolResult(_show(page, found.url, given.offset))
+        source = context.sources.add(found.url, _short(page.title, TITLE) or found.url, _short(page.text, SNIPPET))
+        return ToolResult(_show(page, source, given.offset), extras={"sources": [source]})
 
     return [
         make_tool(
             "web_fetch",
-            "Read a web page, text or JSON file at an address.",
+            "Read a web page, text or JSON file at an address. Put its [n] behind what it says.",
             FetchArguments,
             run,
             ("network",),
@@ -69,7 +73,13 @@ def fetch_tools(config: WebConfig, make_resolver: MakeResolver = PublicResolver)
     ]
 
 
-def _show(page: Page, url: str, offset: int) -> str:
+def _short(text: str, limit: int) -> str:
+    """The beginning of a text, on one line."""
+    flat = one_line(text[: 2 * limit])
+    return flat if len(flat) <= limit else f"{flat[: limit - 1]}…"
+
+
+def _show(page: Page, source: Row, offset: int) -> str:
     """The head, which says what this is and how to read on, and the piece of text."""
     size = len(page.text)
     if not page.text:
@@ -78,7 +88,7 @@ def _show(page: Page, url: str, offset: int) -> str:
         raise ToolError(f"The text has only {size} characters, so there is nothing at offset {offset}.")
     end = min(offset + PIECE, size)
     head = [f"Title: {page.title}"] if page.title else []
-    head.append(f"Address: {url}")
+    head += [f"Address: {source['url']}", f"Source: [{source['number']}]"]
     if offset or end < size:
         more = f" To read on, call web_fetch with offset {end}." if end < size else " This is the end."
         head.append(f"Characters {offset} to {end} of {size}.{more}")

@@ -22,6 +22,7 @@ from yarl import URL
 from odysseus.config import WebConfig
 from odysseus.text import clean_text
 from odysseus.tools.base import Arguments, Tool, ToolContext, ToolError, ToolResult, make_tool, one_line
+from odysseus.tools.cited import Row
 from odysseus.tools.web_client import USER_AGENT, open_session, read_body
 from odysseus.worker import WorkerError, ask_worker
 
@@ -66,13 +67,15 @@ class SearchArguments(Arguments, frozen=True):
 def search_tools(config: WebConfig, brave_url: str = BRAVE_URL) -> Sequence[Tool]:
     """The tool `web_search`."""
 
-    async def run(given: SearchArguments, _: ToolContext) -> ToolResult:
-        return ToolResult(_show(await search(config, given.query, given.time_range, brave_url=brave_url)))
+    async def run(given: SearchArguments, context: ToolContext) -> ToolResult:
+        found = await search(config, given.query, given.time_range, brave_url=brave_url)
+        rows = [context.sources.add(hit.url, hit.title, hit.snippet) for hit in found]
+        return ToolResult(_show(found, rows), extras={"sources": rows} if rows else {})
 
     return [
         make_tool(
             "web_search",
-            "Search the web; gives titles, addresses and snippets.",
+            "Search the web; gives titles, addresses and snippets. Put [n] behind what source n says.",
             SearchArguments,
             run,
             ("network",),
@@ -214,8 +217,8 @@ def _clean(found: Iterable[SearchResult]) -> list[SearchResult]:
     return list(kept.values())
 
 
-def _show(results: Sequence[SearchResult]) -> str:
+def _show(results: Sequence[SearchResult], rows: Sequence[Row]) -> str:
     if not results:
         return "No results. Try other words."
-    lines = (f"{number}. {hit.title}\n   {hit.url}\n   {hit.snippet}".rstrip() for number, hit in enumerate(results, 1))
-    return "\n".join(lines)
+    pairs = zip(results, rows, strict=True)
+    return "\n".join(f"[{row['number']}] {hit.title}\n   {hit.url}\n   {hit.snippet}".rstrip() for hit, row in pairs)

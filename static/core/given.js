@@ -5,14 +5,32 @@
 import { afterFrame, storedResearch } from "./research.js";
 import { bytes, count } from "./words.js";
 
-/** The parts of it, by the names they have in frames and in the history. @type {Record<string, "files" | "web" | "passages" | "memories">} */
-const PARTS = { attachments: "files", web_sources: "web", research_sources: "web", rag_sources: "passages", memories_used: "memories" };
+/** The parts of it, by the names they have in frames and in the history. @type {Record<string, "files" | "web" | "passages" | "memories" | "findings">} */
+const PARTS = {
+  attachments: "files",
+  web_sources: "web",
+  research_sources: "web",
+  research_findings: "findings",
+  rag_sources: "passages",
+  memories_used: "memories",
+};
 
 /** @returns {Given} */
-export const newGiven = () => ({ files: [], web: [], passages: [], memories: [], research: null });
+export const newGiven = () => ({ files: [], web: [], passages: [], found: [], memories: [], research: null, findings: [] });
 
 /** @param {unknown} value */
 const entries = (value) => (Array.isArray(value) ? value.filter((one) => one && typeof one === "object") : []);
+
+/**
+ * What a row of the agent found, which the answer may cite. The first to tell of a number has the word.
+ *
+ * @param {Given} given
+ * @param {any} row
+ */
+function addFound(given, row) {
+  const known = new Set(given.found.map(({ number }) => number));
+  given.found.push(...entries(row?.sources).filter(({ number }) => Number.isInteger(number) && !known.has(number)));
+}
 
 /**
  * Apply a frame that tells of something given. Others are passed over.
@@ -23,6 +41,7 @@ const entries = (value) => (Array.isArray(value) ? value.filter((one) => one && 
 export function applyGiven(given, frame) {
   const { type = "", data } = /** @type {{ type?: string, data?: unknown }} */ (frame);
   if (Object.hasOwn(PARTS, type)) given[/** @type {"web"} */ (PARTS[type])] = entries(data);
+  if (type === "tool_output") addFound(given, frame);
   given.research = afterFrame(given.research, frame);
 }
 
@@ -32,11 +51,13 @@ export function applyGiven(given, frame) {
  */
 export function storedGiven(metadata) {
   const given = newGiven();
-  const kept = { ...metadata, research_sources: /** @type {{ sources?: unknown } | undefined} */ (metadata?.research)?.sources };
+  const { sources, findings } = /** @type {{ sources?: unknown, findings?: unknown }} */ (metadata?.research ?? {});
+  const kept = { ...metadata, research_sources: sources, research_findings: findings };
   for (const [name, part] of Object.entries(PARTS)) {
     const found = entries(kept[/** @type {keyof Terminal} */ (name)]);
     if (found.length) given[part] = found;
   }
+  for (const row of entries(metadata?.tool_events)) addFound(given, row);
   given.research = storedResearch(metadata);
   return given;
 }

@@ -50,15 +50,20 @@
  * @property {number} [text_chars]
  *
  * @typedef {{ url?: unknown, title?: unknown, snippet?: unknown, domain?: unknown }} WebSource
- * @typedef {{ filename?: unknown, snippet?: unknown }} PassageSource
+ * @typedef {{ filename?: unknown, snippet?: unknown, page?: unknown }} PassageSource
+ * @typedef {WebSource & { number: number, page?: unknown }} FoundSource  What a tool found. Without an address it is a passage.
+ * @typedef {{ number: number, kind: "Web" | "Library", title: string, about: string, text: string, href: string }} Source
+ *   One that an answer's text may cite. `href` is empty when nothing can be opened.
  * @typedef {{ id?: unknown, text?: unknown, type?: unknown }} MemorySource  `type` is pinned or recalled.
  *
  * @typedef {object} Given  What the model was given beside the conversation.
  * @property {Upload[]} files
  * @property {WebSource[]} web
  * @property {PassageSource[]} passages
+ * @property {FoundSource[]} found  what the agent's tools found
  * @property {MemorySource[]} memories
  * @property {Research | null} research  the research that the answer comes from
+ * @property {{ text?: unknown, passage?: unknown, source_url?: unknown, source_title?: unknown }[]} findings  those of the research
  *
  * @typedef {object} Research  How far a research is.
  * @property {string} id

@@ -3,11 +3,12 @@
  * one only the content changes.
  */
 
-/** @import { Block } from "../core/types.js" */
+/** @import { Block, Source } from "../core/types.js" */
 
 import { copyButton } from "../core/clipboard.js";
 import { h, setHtml } from "../core/dom.js";
 import { boxWide } from "../core/wide.js";
+import { addCitations, keepFocus } from "./citations.js";
 
 /**
  * Give each code block in `node` a copy button, beside the `pre` so that it does not scroll with the code.
@@ -46,8 +47,13 @@ export class BlockList {
   #drawn = [];
   /** @type {Element[]} */
   #stored = [];
+  /** @type {Map<number, Source>} */
+  #cited = new Map();
+  #onToggle;
 
-  constructor() {
+  /** @param {() => void} onToggle  the reader opened or closed something */
+  constructor(onToggle) {
+    this.#onToggle = onToggle;
     this.node = h("div", { class: "blocks", dir: "auto" });
   }
 
@@ -62,6 +68,32 @@ export class BlockList {
     this.#stored = [...this.node.children];
     for (const block of this.#stored) block.setAttribute("dir", "auto");
     dress(this.node);
+    this.#addCitations(this.node);
+  }
+
+  /**
+   * Have the text cite these. They may be told of after the text that cites them.
+   *
+   * @param {Source[]} sources
+   */
+  cite(sources) {
+    if (sources.length === this.#cited.size) return;
+    this.#cited = new Map(sources.map((source) => [source.number, source]));
+    this.#addCitations(this.node);
+  }
+
+  /**
+   * @param {Element} node
+   * @param {string} html
+   */
+  #setHtml(node, html) {
+    setHtml(node, html);
+    this.#addCitations(node);
+  }
+
+  /** @param {Element} node */
+  #addCitations(node) {
+    if (this.#cited.size) addCitations(node, this.#cited, this.#onToggle);
   }
 
   /**
@@ -93,7 +125,7 @@ export class BlockList {
     const known = this.#drawn[index];
     if (known && (!known.open || (known.html === block.html && block.open))) return;
     const drawn = known ?? this.#append(index);
-    if (drawn.html !== block.html) setHtml(drawn.node, block.html);
+    if (drawn.html !== block.html) keepFocus(drawn.node, () => this.#setHtml(drawn.node, block.html));
     drawn.html = block.html;
     drawn.open = block.open;
     if (!block.open) dress(drawn.node);

@@ -4,21 +4,12 @@
 
 import { h } from "../core/dom.js";
 import { settingsAddress } from "../core/route.js";
+import { isReport, sourcesOf } from "../core/sources.js";
 
 const SNIPPET = 400;
 
 /** @param {unknown} value */
 const text = (value) => (typeof value === "string" ? value : "");
-
-/**
- * An address that may be opened, or null: only pages of the web.
- *
- * @param {unknown} value
- */
-function webAddress(value) {
-  const url = URL.canParse(text(value)) ? new URL(text(value)) : null;
-  return url && /^https?:$/.test(url.protocol) ? url : null;
-}
 
 /**
  * @param {string} kind
@@ -33,20 +24,23 @@ function entry(kind, title, about, snippet) {
   return h("li", {}, head, shown && h("p", { class: "quiet", dir: "auto" }, shown));
 }
 
-/** @param {Given} given */
-export function sourcesOf({ web, passages }) {
-  const pages = web.map(({ url, title, domain, snippet }) => {
-    const address = webAddress(url);
-    const name = text(title) || address?.hostname || "A page without a name";
-    const link = address ? h("a", { href: address.href, target: "_blank", rel: "noopener noreferrer" }, name) : name;
-    return entry("Web", link, address?.hostname ?? text(domain), snippet); // where the link really goes
+/**
+ * By their numbers; the pages of a research have none, since its report cites findings.
+ *
+ * @param {Given} given
+ */
+export function sourceEntries(given) {
+  const entries = sourcesOf(given).map(({ number, kind, title, about, text: words, href }) => {
+    const link = href ? h("a", { href, target: "_blank", rel: "noopener noreferrer" }, title) : title;
+    const node = entry(kind, link, about, words);
+    if (!isReport(given)) node.value = number;
+    return node;
   });
-  const read = passages.map(({ filename, snippet }) => entry("Library", text(filename) || "A file", "", snippet));
-  return [h("ol", { class: "source-list" }, ...pages, ...read)];
+  return [h(isReport(given) ? "ul" : "ol", { class: "source-list" }, ...entries)];
 }
 
 /** @param {Given} given */
-export function memoriesOf({ memories }) {
+export function memoryEntries({ memories }) {
   const known = memories.map((memory) => entry(memory.type === "pinned" ? "Pinned" : "Recalled", text(memory.text), "", ""));
   return [h("ul", { class: "source-list" }, ...known), h("a", { class: "button small", href: settingsAddress("memories") }, "Edit")];
 }

@@ -12,6 +12,7 @@ import { keepEdit, readEdit } from "../core/drafts.js";
 import { allFigures, mainFigures, shortFigures } from "../core/figures.js";
 import { loadPart } from "../core/lazy.js";
 import { isWaiting } from "../core/progress.js";
+import { citedOf } from "../core/sources.js";
 import { hasQuestion, isLastAnswer, runOf, undoChanges } from "../core/turns.js";
 import { isUsed } from "../core/uses.js";
 import { endedEarly, outcome, standIn } from "../core/words.js";
@@ -143,7 +144,7 @@ function createAnswer(message, deeds, onToggle) {
   const fallback = h("p", { class: "label fallback" });
   const reasoning = createReasoning(onToggle);
   const research = createResearch();
-  const blocks = new BlockList();
+  const blocks = new BlockList(onToggle);
   const doings = createDoings(blocks, () => message, deeds, onToggle);
   const waiting = h("div", { class: "waiting", "aria-hidden": "true" }, h("i"), h("i"), h("i"));
   const ending = createOutcome();
@@ -168,6 +169,7 @@ function createAnswer(message, deeds, onToggle) {
     setText(fallback, standIn(live?.fallback ?? metadata?.fallback));
     label.title = live?.endpointLabel || metadata?.endpoint_label || "";
     reasoning.draw(live?.thinking || metadata?.thinking || "", running && !live.blocks.length);
+    blocks.cite(citedOf(message.given));
     if (live) blocks.draw(live.blocks);
     else if (message.html !== null && message.html !== stored) blocks.showStored((stored = message.html));
     doings.draw();

@@ -3,8 +3,9 @@
 /** @import { Given } from "../core/types.js" */
 
 import { h, setText } from "../core/dom.js";
+import { sourcesOf } from "../core/sources.js";
 
-/** @typedef {"sourcesOf" | "memoriesOf"} Part */
+/** @typedef {"sourceEntries" | "memoryEntries"} Part */
 
 /**
  * @param {string} name
@@ -56,13 +57,13 @@ function createFold(name, part, onToggle) {
  * @returns {{ node: HTMLElement, draw: (given: Given) => void }}
  */
 export function createSources(onToggle) {
-  const sources = createFold("Sources", "sourcesOf", onToggle);
-  const memories = createFold("Memories", "memoriesOf", onToggle);
+  const sources = createFold("Sources", "sourceEntries", onToggle);
+  const memories = createFold("Memories", "memoryEntries", onToggle);
   const node = h("div", { class: "given", hidden: true }, sources.node, memories.node);
   return {
     node,
     draw(given) {
-      const used = [...given.web, ...given.passages];
+      const used = sourcesOf(given);
       node.hidden = !used.length && !given.memories.length;
       sources.draw(given, used);
       memories.draw(given, given.memories);

@@ -52,8 +52,8 @@ class Web:
     async def fetch(self, url: str) -> Page:
         return await read_page(url, self.config)
 
-    async def given(self, message: str, **more: Any) -> Given:
-        return await before.given(message, self.search, self.fetch, **more)
+    async def given(self, message: str, tokens: int = before.TOKENS, **more: Any) -> Given:
+        return before.given(await before.find(message, self.search, self.fetch, **more), tokens)
 
 
 @pytest.fixture

@@ -62,7 +62,7 @@ def read(site: Site, tmp_path: Path) -> Reader:
 async def test_a_page_is_read_as_markdown_with_title_and_address(site: Site, read: Reader) -> None:
     output = await read(site.page("/a", ARTICLE))
     head, _, text = output.partition("\n\n")
-    assert head == f"Title: Fjord ferries\nAddress: {site.origin}/a"
+    assert head == f"Title: Fjord ferries\nAddress: {site.origin}/a\nSource: [1]"
     assert "# Ferries" in text
     assert f"[a timetable]({site.origin}/timetable?x=1)" in text
     assert "NAVIGATION" not in text
@@ -160,7 +160,7 @@ async def test_a_redirect_is_followed_and_the_last_address_is_shown(site: Site, 
     site.page("/end/b.txt", "here", "text/plain")
     site.redirect("/end/", "b.txt", 307)
     output = await read(site.redirect("/a", "/end/#part"))
-    assert output == f"Address: {site.origin}/end/b.txt\n\nhere"
+    assert output == f"Address: {site.origin}/end/b.txt\nSource: [1]\n\nhere"
 
 
 async def test_no_redirect_leads_inside_in_any_notation(site: Site, read: Reader) -> None:

@@ -250,7 +250,7 @@ async def call(config: WebConfig, folder: Path, **given: Any) -> str:
 
 async def test_the_tool_numbers_what_was_found(site: Site, tmp_path: Path) -> None:
     output = await call(searxng(site, row(1), row(2, content="")), tmp_path, query="q")
-    assert output == "1. T1\n   https://example.com/1\n   S1\n2. T2\n   https://example.com/2"
+    assert output == "[1] T1\n   https://example.com/1\n   S1\n[2] T2\n   https://example.com/2"
 
 
 async def test_the_tool_says_when_nothing_was_found(site: Site, tmp_path: Path) -> None:

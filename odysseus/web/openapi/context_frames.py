@@ -61,6 +61,7 @@ class UsedPassage(Struct):
     filename: Annotated[str, Meta(description="The document's name")]
     snippet: Annotated[str, Meta(description="Its beginning, at most 200 characters")]
     similarity: Annotated[float, Meta(ge=0, le=1, description="How near it is to the message")]
+    page: Annotated[int | UnsetType, Meta(description="The page it is on, where the document has pages")] = UNSET
 
 
 class UsedPage(Struct):

@@ -207,6 +207,16 @@ UiAction = Toggle | SetMode | SwitchModel | SetTheme | OpenPanel | Highlight | C
 Asked = Annotated[Any, one_of("Question", "ApprovalCard")]
 
 
+class CitedSource(Struct, kw_only=True):
+    """A source that the answer may cite."""
+
+    number: Annotated[int, Meta(ge=1, description="What the answer's text cites it by, as in `[3]`")]
+    url: Annotated[str, Meta(description="Its address; empty for a passage of the library")]
+    title: Annotated[str, Meta(description="Its title, or the document's name")]
+    snippet: Annotated[str, Meta(description="What it says, in a line")]
+    page: Annotated[int | UnsetType, Meta(description="Of a passage: the page it is on")] = UNSET
+
+
 class ToolExtras(Struct, kw_only=True):
     """What a call tells beside its output."""
 
@@ -218,6 +228,7 @@ class ToolExtras(Struct, kw_only=True):
     document_version: Annotated[int | UnsetType, Meta(description="Its version, from 1")] = UNSET
     ask_user: Annotated[Question | UnsetType, Meta(description="Of a question: the same as on its card")] = UNSET
     ui_event: Annotated[UiAction | UnsetType, Meta(description="Of an action of the page")] = UNSET
+    sources: Annotated[list[CitedSource] | UnsetType, Meta(description="What the answer may cite, by number")] = UNSET
 
 
 class ToolResult(ToolExtras, kw_only=True):
