@@ -64,6 +64,7 @@ EXTRAS = {
     "document_version": 1,
     "ask_user": QUESTION,
     "ui_event": {"ui_event": "clear_highlight"},
+    "sources": [{"number": 1, "url": "u", "title": "t", "snippet": "s"}],
 }
 FILE = {"id": "i", "name": "n", "mime": "text/plain", "size": 1, "text_chars": 1, "extraction": "text"}
 FINDING = {"text": "t", "source_url": "u", "source_title": "t", "round": 1}
@@ -111,7 +112,7 @@ SAMPLES: Sequence[events.Event] = (
     events.WorkspaceRejected("/", "r"),
     events.FilesAttached([{**FILE, "width": None, "height": None}, {**FILE, "width": 1, "height": 1, "note": "n"}]),
     events.QuestionGiven("g"),
-    events.PassagesUsed([{"doc_id": "d", "filename": "f", "snippet": "s", "similarity": 0.5}]),
+    events.PassagesUsed([{"doc_id": "d", "filename": "f", "snippet": "s", "similarity": 0.5, "page": 1}]),
     events.WebSourcesUsed([{"url": "u", "title": "t", "snippet": "s", "domain": "d"}]),
     events.MemoriesUsed([{"id": "m", "text": "t", "category": "fact", "type": "pinned"}]),
     events.Compacted(8192, 12),

@@ -101,6 +101,6 @@ function place(node, button) {
   const top = below + height + EDGE <= innerHeight ? below : at.top - GAP - height;
   const left = Math.min(at.left + at.width / 2 - width / 2, document.documentElement.clientWidth - width - EDGE);
   node.style.top = `${Math.max(EDGE, top)}px`;
-  node.style.left = `${Math.max(EDGE, left)}px`;
+  node.style.left = `${Math.max((sight?.left ?? 0) + EDGE, left)}px`;
   return true;
 }

@@ -149,6 +149,41 @@ async def test_a_question_is_answered_from_two_pages_that_a_search_found(
         assert sorted(request.path for request in site.requests) == ["/bergen", "/oslo", "/search"]
 
 
+async def test_what_was_found_has_one_numbering_over_the_web_before_and_all_calls(
+    upstream: Upstream, tmp_path: Path, site: Site
+) -> None:
+    async with serving(web_config(upstream, site), tmp_path) as server:
+        session, fetch = await server.session(), ("web_fetch", {"url": f"{site.origin}/bergen"})
+        site.page("/tromso", "<title>Tromsø</title><p>Tromsø has about 78 thousand people, as of late.</p>")
+        upstream.reply(calls(("web_search", {"query": "people"}), fetch)).reply(answer("Oslo [2]."))
+        stream = await agent(server, session, f"Is {site.origin}/tromso larger?", use_web=True)
+        assert [row["title"] for row in stream.one("web_sources")["data"]] == ["Tromsø", "oslo", "bergen"]
+        told = {row["tool"]: [one["number"] for one in row["sources"]] for row in rows(stream)}
+        assert told == {"web_search": [2, 3], "web_fetch": [3]}
+        found, page = [message["content"] for message in prompt(upstream, 1) if message["role"] == "tool"]
+        assert "[2] oslo\n" in found
+        assert "\nSource: [3]\n" in page
+        kept = (await server.history(session))[-1]["metadata"]["tool_events"]
+        assert [row["sources"] for row in kept] == [row["sources"] for row in rows(stream)]
+
+
+async def test_a_run_that_a_decision_goes_on_with_tells_what_it_may_cite(
+    upstream: Upstream, tmp_path: Path, site: Site
+) -> None:
+    async with serving(web_config(upstream, site), tmp_path) as server:
+        session = await server.session()
+        upstream.reply(calls(("web_search", {"query": "people"})))
+        upstream.reply(calls(("bash", {"command": "true"}), prefix="act"))
+        asked = await agent(server, session, "Which is larger?")
+        site.page("/recipes", "<title>Recipes</title><p>Fish soup, and a cake with almonds in it.</p>")
+        upstream.reply(calls(("web_fetch", {"url": f"{site.origin}/recipes"}), prefix="more")).reply(
+            answer("Oslo [1].")
+        )
+        went_on = await decide(server, session, card(asked)["approval_id"], "approve_task")
+        told = [[(one["number"], one["title"]) for one in row.get("sources", ())] for row in rows(went_on)]
+        assert told == [[(1, "oslo"), (2, "bergen")], [(3, "Recipes")]]
+
+
 @pytest.mark.parametrize("policy", ["ask", "allow"])
 async def test_orders_in_a_page_lead_to_a_card_and_nothing_else(
     upstream: Upstream, tmp_path: Path, site: Site, policy: str

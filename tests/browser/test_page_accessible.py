@@ -10,7 +10,7 @@ from axe_playwright_python.base import AXE_SCRIPT
 from playwright.async_api import Browser, expect
 from upstream import DONE, Upstream, calls, finish, reasoning_chunk, text_chunk, usage
 
-from browser.bench import Program, Tab, seated
+from browser.bench import Program, Tab, play, seated
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -52,6 +52,18 @@ async def chat(tab: Tab, upstream: Upstream) -> None:
     upstream.reply(reasoning_chunk("Hm."), text_chunk(TEXT), finish(), usage(), DONE)
     await tab.ask("Show me everything.")
     await tab.answers.locator("summary").first.click()
+
+
+async def cited(tab: Tab, _: Upstream) -> None:
+    row = {"url": "https://example.com/", "title": "An example", "snippet": "It is so."}
+    html = '<p>So it is <span class="cite">[1]</span><span class="cite">[2]</span>.</p>'
+    frames: list[dict[str, Any]] = [
+        {"type": "web_sources", "data": [row]},
+        {"type": "block", "index": 0, "open": False, "html": html},
+    ]
+    await play(tab, "chat", *frames)
+    await tab.text.get_by_role("button", name="Source 1: An example").click()
+    await expect(tab.page.get_by_role("dialog", name="Source 1")).to_be_visible()
 
 
 async def failed(tab: Tab, upstream: Upstream) -> None:
@@ -170,6 +182,7 @@ def section(name: str) -> Callable[[Tab, Upstream], Awaitable[None]]:
 VIEWS: Mapping[str, Callable[[Tab, Upstream], Awaitable[None]]] = {
     "start": start,
     "chat": chat,
+    "cited": cited,
     "failed": failed,
     "drawer": drawer,
     "found": found,

@@ -72,7 +72,10 @@ async def cites(tab: Tab, html: str, *more: dict[str, Any]) -> None:
         for name in ("one", "two")
     ]
     html = html.replace("[", '<span class="cite">[').replace("]", "]</span>")
-    frames = [{"type": "web_sources", "data": rows}, {"type": "block", "index": 0, "open": False, "html": html}]
+    frames: list[dict[str, Any]] = [
+        {"type": "web_sources", "data": rows},
+        {"type": "block", "index": 0, "open": False, "html": html},
+    ]
     await play(tab, "chat", *frames, *more)
 
 
@@ -183,7 +186,10 @@ async def test_a_report_cites_its_findings(seat: Seat) -> None:
     tab = await seat.tab()
     finding = {"text": "It is so.", "source_url": "http://127.0.0.1/two", "source_title": "The page two", "round": 1}
     progress = {"phase": "writing", "research_id": "job"}
-    told = [{"type": "research_progress", "data": progress}, {"type": "research_findings", "data": [finding]}]
+    told: list[dict[str, Any]] = [
+        {"type": "research_progress", "data": progress},
+        {"type": "research_findings", "data": [finding]},
+    ]
     await cites(tab, "<p>So [1] and [2].</p>", *told)
     await expect(cited(tab)).to_have_accessible_name("Source 1: The page two")
 

@@ -253,6 +253,20 @@ async def test_the_tool_numbers_what_was_found(site: Site, tmp_path: Path) -> No
     assert output == "[1] T1\n   https://example.com/1\n   S1\n[2] T2\n   https://example.com/2"
 
 
+async def test_a_page_keeps_its_number_over_searches(site: Site, tmp_path: Path) -> None:
+    config, place = searxng(site, row(1), row(2)), context(tmp_path)
+    (tool,) = search_tools(config)
+    await tool.run(tool.parse({"query": "q"}), place)
+    searxng(site, row(3), row(2, content="other words"))
+    again = await tool.run(tool.parse({"query": "r"}), place)
+    assert again.output.startswith("[3] T3\n")
+    assert "\n[2] T2\n" in again.output
+    assert again.extras["sources"] == [
+        {"number": 3, "url": "https://example.com/3", "title": "T3", "snippet": "S3"},
+        {"number": 2, "url": "https://example.com/2", "title": "T2", "snippet": "S2"},
+    ]
+
+
 async def test_the_tool_says_when_nothing_was_found(site: Site, tmp_path: Path) -> None:
     assert await call(searxng(site), tmp_path, query="q") == "No results. Try other words."
 
