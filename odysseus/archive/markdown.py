@@ -47,9 +47,10 @@ def _parts(message: Message) -> Iterator[str]:
 def _below(metadata: Mapping[str, Any]) -> Iterator[str]:
     if metadata.get("images"):
         yield "\n".join(f"- Picture: {_line(one.get('image_prompt'))}" for one in metadata["images"])
-    links = [f"- [{_line(title)}](<{url}>)" for title, url in words.web_links(metadata)]
-    if sources := [*links, *(f"- {_line(one)}" for one in words.other_sources(metadata))]:
-        yield "\n".join(["Sources:", "", *sources])
+    if sources := words.sources(metadata):
+        marks = [f"{number}." if words.are_cited(metadata) else "-" for number in range(1, len(sources) + 1)]
+        told = [f"[{_line(title)}](<{url}>)" if url else _line(title) for title, url in sources]
+        yield "\n".join(["Sources:", "", *(f"{mark} {one}" for mark, one in zip(marks, told, strict=True))])
     if metadata.get("stopped"):
         yield "*(stopped)*"
     elif ending := words.ending(metadata):

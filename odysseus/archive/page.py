@@ -131,14 +131,16 @@ def _pictures(message: Message, pictures: Mapping[str, str]) -> str:
     return f'<div class="pictures">{"".join(shown)}</div>' if shown else ""
 
 
+def _source(title: str, url: str) -> str:
+    link = f'<a href="{escape(url)}" rel="noopener noreferrer nofollow">{escape(title)}</a>' if url else escape(title)
+    return f"<li>{link}</li>"
+
+
 def _below(message: Message) -> Iterator[str]:
     metadata = message.metadata
-    links = [
-        f'<li><a href="{escape(url)}" rel="noopener noreferrer nofollow">{escape(title)}</a></li>'
-        for title, url in words.web_links(metadata)
-    ]
-    if sources := [*links, *(f"<li>{escape(one)}</li>" for one in words.other_sources(metadata))]:
-        yield f'<div class="sources"><h3>Sources</h3><ol>{"".join(sources)}</ol></div>'
+    if sources := "".join(_source(title, url) for title, url in words.sources(metadata)):
+        kind = "ol" if words.are_cited(metadata) else "ul"
+        yield f'<div class="sources"><h3>Sources</h3><{kind}>{sources}</{kind}></div>'
     if ending := words.ending(metadata):
         yield f'<p class="ending">{escape(ending)}</p>'
     if message.role == "assistant" and (figures := words.figures(metadata)):

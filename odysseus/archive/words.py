@@ -77,11 +77,27 @@ def file_line(file: Mapping[str, Any]) -> str:
     return f"{file.get('name') or 'file'}{f' ({size})' if size else ''}"
 
 
-def web_links(metadata: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Titles and addresses of what the web gave; addresses of other kinds are left out."""
-    given = [*metadata.get("web_sources", ()), *(metadata.get("research") or {}).get("sources", ())]
-    found = [(str(one.get("title") or one.get("url")), str(one.get("url"))) for one in given]
-    return [(title, url) for title, url in found if is_web(url)]
+def sources(metadata: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What an answer stands on, each with its address or none: by the numbers that the text cites, memories last."""
+    given = [
+        *metadata.get("web_sources", ()),
+        *({**one, "title": _passage(one)} for one in metadata.get("rag_sources", ())),
+    ]
+    rows = [row for event in metadata.get("tool_events", ()) for row in event.get("sources", ())]
+    found = {row["number"]: row for row in rows if row["number"] > len(given)}
+    shown = [*given, *(row for _, row in sorted(found.items())), *(metadata.get("research") or {}).get("sources", ())]
+    told = [(str(one.get("title") or one.get("url")), str(one.get("url") or "")) for one in shown]
+    memories = [(f"Memory: {one.get('text')}", "") for one in metadata.get("memories_used", ())]
+    return [*((title, url if is_web(url) else "") for title, url in told), *memories]
+
+
+def are_cited(metadata: Mapping[str, Any]) -> bool:
+    """Whether the numbers in the text are those of the sources; a report cites its findings."""
+    return not metadata.get("research")
+
+
+def _passage(row: Mapping[str, Any]) -> str:
+    return f"{row.get('filename')}: {row.get('snippet')}"
 
 
 def is_web(url: str) -> bool:
@@ -90,9 +106,3 @@ def is_web(url: str) -> bool:
         return urlsplit(url).scheme in {"http", "https"}
     except ValueError:
         return False
-
-
-def other_sources(metadata: Mapping[str, Any]) -> list[str]:
-    """What the library and the memories gave."""
-    passages = [f"{one.get('filename')}: {one.get('snippet')}" for one in metadata.get("rag_sources", ())]
-    return passages + [f"Memory: {one.get('text')}" for one in metadata.get("memories_used", ())]

@@ -12,7 +12,7 @@ import pytest_asyncio
 from aiohttp import web
 from playwright.async_api import Browser, Locator, expect
 from sites import Site, serve_site
-from upstream import DONE, Pause, Upstream, calls, finish, text_chunk, usage
+from upstream import DONE, Pause, Step, Upstream, calls, finish, text_chunk, usage
 
 from browser.bench import Program, Seat, Tab, config_for, play, seated
 
@@ -82,7 +82,13 @@ async def cites(tab: Tab, html: str, *more: dict[str, Any]) -> None:
 async def test_a_stream_in_ragged_pieces_and_a_reload_draw_the_same(seat: Seat) -> None:
     tab = await seat.tab()
     half, whole = asyncio.Event(), asyncio.Event()
-    pieces = [text_chunk("They leave at nine "), text_chunk("["), text_chunk("1"), Pause(half), text_chunk("]")]
+    pieces: list[Step] = [
+        text_chunk("They leave at nine "),
+        text_chunk("["),
+        text_chunk("1"),
+        Pause(half),
+        text_chunk("]"),
+    ]
     pieces += [text_chunk("."), Pause(whole), text_chunk(" From the north [2"), text_chunk("][1]."), text_chunk(TAIL)]
     seat.upstream.reply(*pieces, finish(), usage(), DONE)
     await tab.page.get_by_role("button", name="Search the web").click()
