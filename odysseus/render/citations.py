@@ -23,6 +23,8 @@ _ONE = re.compile(r"[\[【][^\]】]+[\]】]")
 # Behind these a bracket is part of something else: an index, a reference, a footnote, an address.
 _BOUND_TO = frozenset("[]^=#@&$/\\_")
 
+_MARK = re.compile(r'<span class="cite">([^<]*)</span>')
+
 _TAIL = 200
 _HALF = re.compile(r"(?:[\[【][0-9, ]*[\]】]?)+\Z")
 
@@ -36,6 +38,11 @@ def without_half(text: str) -> str:
     """A growing text without a citation at its end that is half typed, or that what follows may make a link."""
     found = _HALF.search(text, max(0, len(text) - _TAIL))
     return text[: found.start()] if found else text
+
+
+def unmarked(html: str) -> str:
+    """Rendered HTML without the marks, for who has a way of its own with numbers."""
+    return _MARK.sub(r"\1", html)
 
 
 def mark_citations(state: StateCore) -> None:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Sequence
 
 from odysseus.render.blocks import render_markdown
+from odysseus.render.citations import unmarked
 from odysseus.research.claims import MARK
 from odysseus.research.values import Disagreement, Finding, Report
 from odysseus.research.written import link
@@ -65,7 +66,7 @@ def report_html(report: Report) -> str:
     body = [
         f"<h1>{title}</h1>",
         f'<p class="about">{about}{_warning(report)}</p>',
-        _with_links(render_markdown(report.text), known),
+        _with_links(unmarked(render_markdown(report.text)), known),
         _apart(report.disagreements, report),
         _findings(report),
         _sources(report),
