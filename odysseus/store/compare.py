@@ -34,11 +34,12 @@ class PaneRoute:
 
 @dataclass(frozen=True, slots=True)
 class Pane:
-    """One model of a comparison, and the session in which it is asked."""
+    """One model of a comparison, and the session in which it is asked. A `closed` one is not asked any more."""
 
     session_id: str
     letter: str
     route: PaneRoute
+    closed: bool = False
 
     @property
     def alias(self) -> str:
@@ -76,7 +77,7 @@ class Score:
 
 _SELECT = f"""
 SELECT c.number, c.id, c.blind, c.vote, c.created_at, p.session_id, p.place, p.endpoint_id, p.endpoint_label, p.model,
-       substr(coalesce(nullif(c.question, ''), (
+       p.closed, substr(coalesce(nullif(c.question, ''), (
            SELECT m.content FROM messages m JOIN compare_panes q ON q.session_id = m.session_id
            WHERE q.comparison_id = c.id AND m.role = 'user' ORDER BY m.number LIMIT 1
        ), ''), 1, {QUESTION_LIMIT}) AS question
@@ -85,7 +86,7 @@ FROM comparisons c JOIN compare_panes p ON p.comparison_id = c.id"""
 
 def _pane(row: Row) -> Pane:
     route = PaneRoute(row["endpoint_id"], row["endpoint_label"], row["model"])
-    return Pane(row["session_id"], LETTERS[row["place"]], route)
+    return Pane(row["session_id"], LETTERS[row["place"]], route, bool(row["closed"]))
 
 
 def _comparisons(rows: Sequence[Row]) -> list[Comparison]:
@@ -158,6 +159,14 @@ class CompareStore:
         if not changed:
             raise Conflict("The vote of a blind comparison stands: by now you know which model is which.")
         return comparison
+
+    async def close_pane(self, pane: Pane, *, closed: bool) -> None:
+        """Keep that a pane was closed, or brought back."""
+
+        def work(db: Connection) -> None:
+            db.execute("UPDATE compare_panes SET closed = ? WHERE session_id = ?", (closed, pane.session_id))
+
+        await self._db.write(work)
 
     async def delete(self, comparison_id: str) -> None:
         """Remove it with the sessions of its panes. Raises NotFound."""

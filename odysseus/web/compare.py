@@ -69,6 +69,13 @@ class Keep(Struct, frozen=True):
     pane: Annotated[Letter, Meta(description="The letter of the pane")]
 
 
+class Close(Struct, frozen=True):
+    """A pane that is not to be asked any more."""
+
+    pane: Annotated[Letter, Meta(description="The letter of the pane")]
+    closed: Annotated[bool, Meta(description="False brings it back")] = True
+
+
 @completes
 async def create(request: web.Request) -> web.StreamResponse:
     """POST /api/compare"""
@@ -126,9 +133,7 @@ async def keep(request: web.Request) -> web.StreamResponse:
     services_ = services(request)
     body = await read(request, Keep)
     comparison = await services_.compare.get(_id(request))
-    pane = next((pane for pane in comparison.panes if pane.letter == body.pane), None)
-    if pane is None:
-        raise BadRequest(f"Field 'pane': there is no pane {body.pane}.")
+    pane = _pane(comparison, body.pane)
     if comparison.veiled:
         raise Conflict("Vote first: a chat tells which model it is.")
     await _check_answered(services_, comparison)
@@ -138,6 +143,16 @@ async def keep(request: web.Request) -> web.StreamResponse:
         raise Conflict("This model was asked nothing yet.")
     fork = await services_.messages.fork(session, page.messages[-1].id)
     return json_answer(session_json(await services_.sessions.change(fork.id, {"name": session.name}), running=False))
+
+
+@completes
+async def close(request: web.Request) -> web.StreamResponse:
+    """POST /api/compare/{id}/close"""
+    services_ = services(request)
+    body = await read(request, Close)
+    comparison = await services_.compare.get(_id(request))
+    await services_.compare.close_pane(_pane(comparison, body.pane), closed=body.closed)
+    return json_answer(comparison_json(services_, await services_.compare.get(comparison.id)))
 
 
 @completes
@@ -173,6 +188,7 @@ def comparison_json(services_: Services, comparison: Comparison) -> dict[str, An
             "name": pane.alias if comparison.veiled else pane.route.model,
             "session": pane.session_id,
             "running": services_.runs.is_running(pane.session_id),
+            "closed": pane.closed,
             **_route_json(None if comparison.veiled else pane.route),
         }
         for pane in comparison.panes
@@ -205,6 +221,13 @@ def _history(messages: Sequence[Message], alias: str) -> list[dict[str, Any]]:
     if alias:
         messages = [replace(message, metadata=masked_metadata(message.metadata, alias)) for message in messages]
     return [message_json(message, since) for message in messages]
+
+
+def _pane(comparison: Comparison, letter: str) -> Pane:
+    pane = next((pane for pane in comparison.panes if pane.letter == letter), None)
+    if pane is None:
+        raise BadRequest(f"Field 'pane': there is no pane {letter}.")
+    return pane
 
 
 def _letters(comparison: Comparison) -> set[str]:

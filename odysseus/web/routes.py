@@ -90,6 +90,7 @@ def _compared() -> list[web.RouteDef]:
         web.delete("/api/compare/{comparison}", compare.delete),
         web.post("/api/compare/{comparison}/vote", compare.vote),
         web.post("/api/compare/{comparison}/keep", compare.keep),
+        web.post("/api/compare/{comparison}/close", compare.close),
     ]
 
 

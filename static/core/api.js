@@ -239,6 +239,9 @@ export const vote = (id, choice) => call("POST", comparing(id, "vote"), { vote: 
 /** @type {(id: string, pane: string) => Promise<Session>} */
 export const keepPane = (id, pane) => call("POST", comparing(id, "keep"), { pane });
 
+/** @type {(id: string, pane: string, closed: boolean) => Promise<Comparison>} */
+export const closePane = (id, pane, closed) => call("POST", comparing(id, "close"), { pane, closed });
+
 /** @type {() => Promise<import("./compare.js").Score[]>} */
 export const scores = () => call("GET", comparing("scores"));
 

@@ -1,10 +1,10 @@
 /** Comparing models: the open comparison, its turns, and the streams of its panes, which end when they are let go. Draws nothing. */
 
-/** @import { Message, Route, StoredMessage } from "./types.js" */
+/** @import { Message, Route, StoredMessage, Upload } from "./types.js" */
 
 /**
  * @typedef {{ model: string | null, endpoint_id: string | null, endpoint_label: string | null }} Told  Null while nobody may know.
- * @typedef {Told & { pane: string, name: string, session: string, running: boolean, history?: StoredMessage[] }} Pane
+ * @typedef {Told & { pane: string, name: string, session: string, running: boolean, closed: boolean, history?: StoredMessage[] }} Pane
  * @typedef {object} Comparison
  * @property {string} id
  * @property {string} question
@@ -22,7 +22,6 @@
  * @property {"choosing" | "loading" | "open" | "failed"} phase
  * @property {Comparison | null} comparison
  * @property {Turn[]} turns
- * @property {Set<string>} closed  letters of the panes that are not asked any more
  * @property {Comparison[]} list
  * @property {Score[]} scores
  * @property {boolean} sending
@@ -38,7 +37,7 @@ import { readStream } from "./stream.js";
 const LOST = { message: "The connection was lost, and the answer ended with it.", status: null };
 
 /** @returns {View} */
-const newView = (id = "") => ({ id, phase: id ? "loading" : "choosing", comparison: null, turns: [], closed: new Set(), list: [], scores: [], sending: false, problem: "" });
+const newView = (id = "") => ({ id, phase: id ? "loading" : "choosing", comparison: null, turns: [], list: [], scores: [], sending: false, problem: "" });
 
 /** @type {{ view: View }} */
 export const compare = { view: newView() };
@@ -130,7 +129,10 @@ function newTurn(text, files = newGiven().files) {
 }
 
 /** The panes that the next question goes to. @param {View} view */
-export const openPanes = ({ comparison, closed }) => (comparison?.panes ?? []).filter(({ pane }) => !closed.has(pane));
+export const openPanes = ({ comparison }) => (comparison?.panes ?? []).filter(({ closed }) => !closed);
+
+/** @param {View} view */
+export const closedPanes = ({ comparison }) => (comparison?.panes ?? []).filter(({ closed }) => closed);
 
 /** Whether an answer is on its way here. @param {View} view */
 export const isAnswering = ({ turns }) => [...(turns.at(-1)?.answers.values() ?? [])].some(({ live }) => live && !live.ended);
@@ -140,9 +142,10 @@ export const isAnswering = ({ turns }) => [...(turns.at(-1)?.answers.values() ??
  *
  * @param {string} text
  * @param {{ routes: Route[], blind: boolean }} choice  for the first question
+ * @param {Upload[]} files
  * @returns {Promise<boolean>}
  */
-export async function ask(text, { routes, blind }) {
+export async function ask(text, { routes, blind }, files) {
   const { view } = compare;
   if (view.sending || isAnswering(view) || !text.trim()) return false;
   Object.assign(view, { sending: true, problem: "" });
@@ -151,9 +154,10 @@ export async function ask(text, { routes, blind }) {
     view.comparison ??= await api.createComparison({ panes: routes, blind, question: text });
     if (compare.view !== view) return false;
     Object.assign(view, { id: view.comparison.id, phase: "open" });
-    const turn = newTurn(text);
+    const turn = newTurn(text, files);
     view.turns.push(turn);
-    for (const pane of openPanes(view)) void answer(pane, turn, text);
+    const attachments = files.map(({ id }) => id);
+    for (const pane of openPanes(view)) void answer(pane, turn, { message: text, ...(attachments.length && { attachments }) });
     return true;
   } catch (error) {
     report(view, error);
@@ -169,15 +173,15 @@ export async function ask(text, { routes, blind }) {
  *
  * @param {Pane} pane
  * @param {Turn} turn
- * @param {string} text
+ * @param {{ message: string, attachments?: string[] }} fields
  */
-async function answer({ pane, session }, turn, text) {
+async function answer({ pane, session }, turn, fields) {
   const live = newLive(session, "");
   const control = new AbortController();
   turn.answers.set(pane, newMessage({ key: `${turn.key} ${pane}`, role: "assistant", live }));
   streams.set(session, control);
   try {
-    const response = await api.send(session, { message: text, compare_mode: true }, control.signal);
+    const response = await api.send(session, { ...fields, compare_mode: true }, control.signal);
     await readStream(response, control.signal, (events) => {
       for (const event of events) applyEvent(live, event);
       changed();
@@ -198,11 +202,23 @@ async function answer({ pane, session }, turn, text) {
 /** End a pane's answer: its connection is closed, and that ends the model. @param {Pane} pane */
 export const stopPane = ({ session }) => streams.get(session)?.abort();
 
-/** Stop a pane and ask it no more. @param {Pane} pane */
-export function closePane(pane) {
+/**
+ * Stop a pane and ask it no more, or bring it back.
+ *
+ * @param {Pane} pane
+ * @param {boolean} closed
+ */
+export async function closePane(pane, closed) {
+  const { view } = compare;
   stopPane(pane);
-  compare.view.closed.add(pane.pane);
+  pane.closed = closed;
+  view.problem = "";
   changed();
+  try {
+    await api.closePane(view.id, pane.pane, closed);
+  } catch (error) {
+    report(view, error);
+  }
 }
 
 /** @param {string} choice  a pane's letter, `tie` or `none` */

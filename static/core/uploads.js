@@ -42,9 +42,9 @@ function keepReady(session) {
 }
 
 /** Why a message cannot be sent with the files as they are; empty when it can. */
-export function attachmentsProblem() {
-  if (attachments().some(({ state }) => state === "sending")) return "The files are still being read.";
-  return attachments().some(({ state }) => state === "failed") ? "Remove the file that could not be attached, or try it again." : "";
+export function attachmentsProblem(files = attachments()) {
+  if (files.some(({ state }) => state === "sending")) return "The files are still being read.";
+  return files.some(({ state }) => state === "failed") ? "Remove the file that could not be attached, or try it again." : "";
 }
 
 /** The files that can go with a message. @returns {Upload[]} */
@@ -57,16 +57,16 @@ function keep(list) {
   tell("chat");
 }
 
+/** A file that is still to be sent. @param {File} file @returns {Attachment} */
+export const newAttachment = (file) => ({ key: `file-${(keys += 1)}`, name: file.name || "file", size: file.size, file, state: "sending", sent: 0, problem: "", upload: null, cancel: new AbortController() });
+
 /**
  * Send files to the server, to go with the next message.
  *
  * @param {File[]} files
  */
 export function attach(files) {
-  const added = files.map((file) => {
-    const { name, size } = file;
-    return /** @type {Attachment} */ ({ key: `file-${(keys += 1)}`, name: name || "file", size, file, state: "sending", sent: 0, problem: "", upload: null, cancel: new AbortController() });
-  });
+  const added = files.map(newAttachment);
   keep([...attachments(), ...added]);
   for (const attachment of added) void begin(attachment);
 }
@@ -84,15 +84,20 @@ export function attachAgain(uploads) {
   if (added.length) keep([...added, ...attachments()]);
 }
 
-/** @param {Attachment} attachment */
-async function begin(attachment) {
+/**
+ * Send a file to the server.
+ *
+ * @param {Attachment} attachment
+ * @param {(what: "chat" | "uploads") => void} [told]  called when it stands differently
+ */
+export async function begin(attachment, told = tell) {
   if (!attachment.file) return;
   Object.assign(attachment, { state: "sending", sent: 0, problem: "" });
-  tell("chat");
+  told("chat");
   try {
     const onSent = (/** @type {number} */ part) => {
       attachment.sent = part;
-      tell("uploads");
+      told("uploads");
     };
     await api.checkSize(attachment.file);
     const { files } = await api.upload(attachment.file, onSent, attachment.cancel.signal);
@@ -103,7 +108,7 @@ async function begin(attachment) {
     if (!(error instanceof api.ApiError)) throw error;
     Object.assign(attachment, { state: "failed", problem: error.message });
   }
-  tell("chat");
+  told("chat");
 }
 
 /** @param {Attachment} attachment */

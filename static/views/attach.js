@@ -56,21 +56,26 @@ function drop(event) {
   const folders = items.some((item) => item.webkitGetAsEntry()?.isDirectory);
   if (folders) set({ alert: "A folder cannot be attached. Attach the files in it." });
   const files = items.filter((item) => !item.webkitGetAsEntry()?.isDirectory).flatMap((item) => item.getAsFile() ?? []);
-  if (state.chat.phase !== "failed" && files.length) attach(files);
+  if (state.chat.phase !== "failed" && files.length) take(files);
   field.focus();
+}
+
+/** Files go to what stands in the chat's place, if it wants them. @param {File[]} files */
+function take(files) {
+  if (main.dispatchEvent(new CustomEvent("files", { detail: files, cancelable: true }))) attach(files);
 }
 
 /** @param {ClipboardEvent} event */
 function paste(event) {
   const files = [...(event.clipboardData?.files ?? [])];
   const { target: at } = event;
-  const elsewhere = at instanceof Element && at !== field && at.closest("input, textarea, dialog, nav");
+  const elsewhere = at instanceof Element && at !== field && at.closest("input, textarea:not([data-files]), dialog, nav");
   const text = event.clipboardData?.getData("text/plain") ?? "";
   if (at === field && text.length > LONG) field.addEventListener("input", () => void offer(text), { once: true }); // once it stands there
   // A cell or a line copied from an office program comes as text and as a picture of it: the text is meant.
   if (!files.length || elsewhere || event.clipboardData?.types.includes("text/plain")) return;
   event.preventDefault();
-  attach(files);
+  take(files);
 }
 
 /** A long text may rather be a file. @param {string} text */

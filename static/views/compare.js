@@ -1,19 +1,24 @@
 /** Models side by side, in the chat's place: the panes' heads, the turns with an answer for each pane, the vote, the composer. */
 
 /** @import { Row } from "../core/dom.js" */
+/** @import { Attachment } from "../core/types.js" */
 /** @import { Turn } from "../core/compare.js" */
 
 import { ask, compare, isAnswering, onCompareChange, openComparison, openPanes } from "../core/compare.js";
+import { addFiles, removeFile, waiting } from "../core/comparefiles.js";
 import { byId, h, reconcile, setText } from "../core/dom.js";
+import { icon } from "../core/icons.js";
 import { loadStyle } from "../core/lazy.js";
 import { refreshModels } from "../core/models.js";
 import { COMPARE, addressOf } from "../core/route.js";
 import { ScrollKeeper } from "../core/scroll.js";
 import { watch } from "../core/state.js";
-import { createHeads } from "./comparehead.js";
+import { attachmentsProblem, begin } from "../core/uploads.js";
+import { createClosed, createHeads } from "./comparehead.js";
 import { createList } from "./comparelist.js";
 import { createSetup } from "./comparesetup.js";
 import { createVote } from "./comparevote.js";
+import { createWaiting } from "./files.js";
 import { createMessage } from "./message.js";
 
 /** An answer is not asked again alone, edited or deleted here. */
@@ -23,21 +28,27 @@ const deeds = { again: none, resend: async () => false, show: none, fork: none, 
 const setup = createSetup(draw);
 const list = createList();
 const heads = createHeads((pane) => (section.dataset.shown = pane));
+const closed = createClosed();
 const turns = h("div", { class: "compare-turns", role: "log", "aria-label": "Answers" });
 const problem = h("p", { class: "compare-problem", role: "alert", hidden: true });
 const beginning = h("div", { class: "compare-begin" }, setup.node, list.node);
-const content = h("div", { class: "compare-content" }, beginning, heads.node, turns);
+const content = h("div", { class: "compare-content" }, beginning, heads.node, closed.node, turns);
 const area = h("div", { class: "compare-area", tabindex: 0, role: "region", "aria-label": "Comparison" }, content);
 const ballot = createVote();
-const field = h("textarea", { class: "field", rows: 1, placeholder: "Ask all of them", "aria-label": "Question to all models", dir: "auto", maxlength: 50000 });
+const field = h("textarea", { class: "field", rows: 1, placeholder: "Ask all of them", "aria-label": "Question to all models", dir: "auto", maxlength: 50000, "data-files": "" });
+const chooser = h("input", { type: "file", multiple: true, hidden: true, tabindex: -1, "aria-label": "Files for all models" });
+const attach = h("button", { type: "button", class: "icon-button", "aria-label": "Attach files", title: "Attach files", onclick: () => chooser.click() }, icon("attach"));
 const send = h("button", { type: "submit", class: "button primary" }, "Ask");
-const form = h("form", { class: "compare-form" }, field, send);
+const files = h("ul", { class: "files", "aria-label": "Files for all models", hidden: true });
+const form = h("form", { class: "compare-form" }, files, attach, chooser, field, send);
 const dock = h("div", { class: "compare-dock" }, ballot.node, problem, form);
 const section = h("section", { class: "place compare", "aria-label": "Compare models" }, area, dock);
 const keeper = new ScrollKeeper(area, content, none);
 
 /** @type {Map<string, Row<Turn>>} */
 const rows = new Map();
+/** @type {Map<string, Row<Attachment>>} */
+const fileRows = new Map();
 let frame = 0;
 
 /**
@@ -95,20 +106,30 @@ function drawNow() {
     list.draw(view);
   }
   heads.draw(view, section.dataset.shown ?? "");
+  closed.draw(view);
   reconcile(turns, rows, view.turns, ({ key }) => key, createTurn);
   turns.setAttribute("aria-busy", String(isAnswering(view)));
   ballot.draw(view);
   problem.hidden = !view.problem;
   setText(problem, view.problem);
   form.hidden = phase === "failed" || (panes.length === 0 && phase === "open");
+  files.hidden = !waiting.list.length;
+  reconcile(files, fileRows, waiting.list, ({ key }) => key, (file) => createWaiting(file, removed, (one) => void begin(one, draw)));
   send.disabled = !canAsk();
+  send.title = attachmentsProblem(waiting.list);
+}
+
+/** @param {Attachment} file */
+function removed(file) {
+  removeFile(file, draw);
+  field.focus();
 }
 
 /** Whether the question in the field could be sent now. */
 function canAsk() {
   const { view } = compare;
   const ready = view.phase === "open" || (view.phase === "choosing" && setup.ready());
-  return ready && !view.sending && !isAnswering(view) && field.value.trim() !== "";
+  return ready && !view.sending && !isAnswering(view) && field.value.trim() !== "" && !attachmentsProblem(waiting.list);
 }
 
 /** Grow with the text; the style sheet sets the limit. */
@@ -121,7 +142,9 @@ function grow() {
 async function submit(event) {
   event.preventDefault();
   if (!canAsk()) return;
-  if (!(await ask(field.value, setup.choice()))) return;
+  const sent = waiting.list;
+  if (!(await ask(field.value, setup.choice(), sent.flatMap(({ upload }) => upload ?? [])))) return;
+  waiting.list = waiting.list.filter((file) => !sent.includes(file));
   field.value = "";
   grow();
   const { id } = compare.view;
@@ -150,6 +173,16 @@ function mount() {
     form.requestSubmit();
   });
   form.addEventListener("submit", (event) => void submit(event));
+  chooser.addEventListener("change", () => {
+    addFiles([...(chooser.files ?? [])], draw);
+    chooser.value = "";
+    field.focus();
+  });
+  byId("main", HTMLElement).addEventListener("files", (event) => {
+    if (!section.checkVisibility() || !(event instanceof CustomEvent)) return;
+    event.preventDefault();
+    addFiles(event.detail, draw);
+  });
 }
 
 /**

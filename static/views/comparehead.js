@@ -4,7 +4,7 @@
 /** @import { Row } from "../core/dom.js" */
 /** @import { Message } from "../core/types.js" */
 
-import { closePane, isAnswering, keepPane, openPanes, stopPane } from "../core/compare.js";
+import { closePane, closedPanes, isAnswering, keepPane, openPanes, stopPane } from "../core/compare.js";
 import { h, reconcile, setText, smallButton } from "../core/dom.js";
 import { icon } from "../core/icons.js";
 import { isWaiting, progress } from "../core/progress.js";
@@ -62,6 +62,24 @@ export function createHeads(onShow) {
   };
 }
 
+/** The panes that were closed, each with a way back. */
+export function createClosed() {
+  const node = h("div", { class: "compare-closed actions", hidden: true });
+  let drawn = "";
+  return {
+    node,
+    /** @param {View} view */
+    draw(view) {
+      const panes = closedPanes(view);
+      const now = JSON.stringify([view.id, panes.map(({ pane, name }) => [pane, name])]);
+      node.hidden = panes.length === 0;
+      if (now === drawn) return;
+      drawn = now;
+      node.replaceChildren(...panes.map((pane) => smallButton(`Bring back ${pane.name}`, () => void closePane(pane, false))));
+    },
+  };
+}
+
 /**
  * @param {Item} item
  * @param {(pane: string) => void} onShow
@@ -78,7 +96,7 @@ function createHead({ pane: first }, onShow) {
   const status = h("p", { class: "compare-status quiet", role: "status" });
   const stop = smallButton("Stop", () => stopPane(pane));
   const keep = smallButton("Continue in chat", () => void goOn());
-  const close = h("button", { type: "button", class: "icon-button", onclick: () => closePane(pane) }, icon("close"));
+  const close = h("button", { type: "button", class: "icon-button", onclick: () => void closePane(pane, true) }, icon("close"));
   const node = h("div", { class: "compare-head" }, name, close, status, h("div", { class: "actions" }, stop, keep));
 
   async function goOn() {

@@ -45,6 +45,20 @@ async def ask(tab: Tab, text: str = "Why is the sea salt?") -> None:
     await question(tab).press("Enter")
 
 
+async def drop(tab: Tab, name: str, text: str) -> None:
+    """Drop a file onto the page."""
+    await tab.js(
+        """([name, text]) => {
+            const dataTransfer = new DataTransfer();
+            dataTransfer.items.add(new File([text], name, { type: "text/plain" }));
+            for (const kind of ["dragover", "drop"])
+                document.querySelector(".compare").dispatchEvent(
+                    new DragEvent(kind, { dataTransfer, bubbles: true, cancelable: true }));
+        }""",
+        [name, text],
+    )
+
+
 def question(tab: Tab) -> Locator:
     return tab.page.get_by_label("Question to all models")
 
@@ -110,8 +124,32 @@ async def test_closing_a_pane_cuts_the_connection_of_its_model_only(tab: Tab) ->
     await is_done(tab)
     assert [request.json["model"] for request in upstream.requests[start + 2 :]] == ["ant-1b"]
     await tab.page.reload()
+    await expect(heads(tab)).to_have_text(["ant-1b"])
+    await expect(cells(tab)).to_have_count(2)
+    await tab.page.get_by_role("button", name="Bring back fox-4b").click()
     await expect(cells(tab)).to_have_count(4)
     await expect(cells(tab).nth(1)).to_contain_text("the connection was closed")
+    await expect(tab.page.get_by_role("button", name="Bring back fox-4b")).to_be_hidden()
+
+
+async def test_files_go_to_all_panes_and_not_to_the_chat_behind_them(tab: Tab) -> None:
+    upstream, start = tab.seat.upstream, len(tab.seat.upstream.requests)
+    chooser = tab.page.get_by_label("Files for all models").and_(tab.page.locator("input"))
+    await chooser.set_input_files({"name": "note.txt", "mimeType": "text/plain", "buffer": b"the code is 4711"})
+    await drop(tab, "day.txt", "the day is Monday")
+    waiting = tab.page.locator(".compare-form .file")
+    await expect(waiting).to_have_count(2)
+    await expect(waiting.first).to_have_attribute("data-state", "ready")
+    await expect(waiting.last).to_have_attribute("data-state", "ready")
+    await ask(tab)
+    for number in range(2):
+        given = str((await upstream.arrived(start + number)).json["messages"])
+        assert "4711" in given
+        assert "Monday" in given
+    await is_done(tab)
+    await expect(waiting).to_have_count(0)
+    await expect(tab.page.locator(".compare-turn .sent .file strong")).to_have_text(["note.txt", "day.txt"])
+    await expect(tab.page.locator("#files .file")).to_have_count(0)
 
 
 async def test_stopping_one_leaves_the_other_and_what_it_had_said(tab: Tab) -> None:

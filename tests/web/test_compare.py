@@ -319,3 +319,16 @@ async def test_a_blind_pane_whose_model_makes_pictures_by_now_is_refused_without
             refused = await server.post("/api/chat_stream", body, 400)
             assert not betrayed(str(refused))
     assert upstream.requests == []
+
+
+async def test_a_closed_pane_stays_closed_until_it_is_brought_back(server: Server) -> None:
+    made = await compared(server, *NAMES[:3])
+    path = f"{PATH}/{made['id']}"
+    for closed in (True, True, False):
+        told = await server.post(f"{path}/close", {"pane": "B", "closed": closed})
+        assert [pane["closed"] for pane in told["panes"]] == [False, closed, False]
+        assert (await server.get(path))["panes"][1]["closed"] is closed
+    await server.post(f"{path}/close", {"pane": "C"})
+    assert [pane["closed"] for pane in (await server.get(PATH))[0]["panes"]] == [False, False, True]
+    await server.post(f"{path}/close", {"pane": "D"}, 400)
+    await server.post(f"{PATH}/nope/close", {"pane": "A"}, 404)

@@ -344,6 +344,7 @@ WAYS: Mapping[str, Way] = {
     "deleteComparison": comparison,
     "voteInComparison": comparison,
     "keepPane": voted,
+    "closePane": comparison,
     "listDocuments": document,
     "getDocument": document,
     "changeDocument": document,

@@ -34,6 +34,7 @@ class Pane(Struct, kw_only=True):
         str, Meta(description="Where to send it messages, with `compare_mode`; other calls do not know it")
     ]
     running: Annotated[bool, Meta(description="Whether it answers now")]
+    closed: Annotated[bool, Meta(description="Whether it was closed: the page asks it no more")]
     model: Annotated[str | None, Meta(description="The model; null while nobody may know")]
     endpoint_id: Annotated[str | None, Meta(description="The endpoint; null while nobody may know")]
     endpoint_label: Annotated[str | None, Meta(description="The endpoint's name; null while nobody may know")]
@@ -151,5 +152,17 @@ COMPARE: Sequence[Operation] = (
         body=Body(compare.Keep, example={"pane": "A"}),
         answers=said("The new chat, with a copy of the pane's messages", answers.Session),
         errors=(*CHANGES, 409),
+    ),
+    Operation(
+        method="post",
+        path="/api/compare/{comparison}/close",
+        id="closePane",
+        tag="Compare",
+        summary="Close a pane, or bring it back",
+        description="What was said there stays. An answer that is being written ends with its connection.",
+        parameters=(ID,),
+        body=Body(compare.Close, example={"pane": "B"}),
+        answers=said("The comparison", Comparison),
+        errors=CHANGES,
     ),
 )
