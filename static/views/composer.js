@@ -122,6 +122,7 @@ const isTouchOnly = () => !matchMedia("(any-pointer: fine), (any-hover: hover)")
 /** @param {KeyboardEvent} event */
 function stopOnEscape(event) {
   if (event.key !== "Escape" || event.defaultPrevented || composes(event) || !isLive()) return;
+  if (document.querySelector("dialog[open]")) return; // only the dialog closes, and the browser does that
   event.preventDefault();
   void stopAnswer();
 }

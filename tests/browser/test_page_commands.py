@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 from playwright.async_api import Browser, Locator, Route, expect
-from upstream import DONE, Pause, Upstream, answer, finish, text_chunk, usage
+from upstream import DONE, Hang, Pause, Upstream, answer, finish, text_chunk, usage
 
 from browser.bench import Program, Seat, Tab, seated
 
@@ -196,3 +196,37 @@ async def test_palette_help_and_find_fit_a_phone_where_enter_makes_a_new_line(
         await tab.page.keyboard.type("hello")
         await expect(tab.page.locator("#find .numbers")).to_have_text("1 of 1")
         assert await tab.js("document.documentElement.scrollWidth <= innerWidth")
+
+
+IN_FRONT = {
+    "the palette": ("Control+k", "#palette"),
+    "the help sheet": ("?", "dialog[open]"),
+    "the search in the chat": ("Control+Shift+F", "#find"),
+    "the settings": ("a[href='#settings']", "#settings"),
+    "the researches": ("#research-open", "dialog[open]"),
+    "what the model sees": ("#seen-open", "#seen"),
+    "what a message may use": ("#uses-button", "#uses-panel"),
+    "the models": ("#picker-button", "#picker-panel"),
+}
+
+
+@pytest.mark.parametrize(("way", "part"), IN_FRONT.values(), ids=IN_FRONT.keys())
+async def test_escape_closes_what_stands_in_front_and_the_answer_goes_on(seat: Seat, way: str, part: str) -> None:
+    seat.upstream.reply(text_chunk("One two"), Hang())
+    tab = await seat.tab()
+    await tab.send("Count.")
+    await expect(tab.text).to_have_text("One two")
+    if way.startswith(("#", "a[")):
+        await tab.page.locator(way).click()
+    else:
+        await tab.page.locator("#scroller").focus()
+        await tab.page.keyboard.press(way)
+    shown = tab.page.locator(part)
+    await expect(shown).to_be_visible()
+    await tab.until("document.querySelector('dialog[open], #find:not([hidden]), .panel, #picker-panel') !== null")
+    await tab.page.keyboard.press("Escape")
+    await expect(shown).to_be_hidden()
+    await expect(tab.stop).to_be_visible()
+    await expect(tab.stop).to_be_enabled()
+    await tab.page.keyboard.press("Escape")
+    await expect(tab.answers.locator(".outcome")).to_have_text("Stopped")
