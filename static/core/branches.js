@@ -38,6 +38,9 @@ export async function switchTo(id) {
   });
 }
 
+/** A second click is not a wish for a second copy. */
+let copying = false;
+
 /**
  * Copy the chat down to this message, and open the copy.
  *
@@ -45,11 +48,14 @@ export async function switchTo(id) {
  */
 export async function branchOff({ id }) {
   const { session } = state.chat;
-  if (!session || id === null) return false;
-  return attempt(async () => {
+  if (!session || id === null || copying) return false;
+  copying = true;
+  const copied = await attempt(async () => {
     const { id: copy } = await api.fork(session, id);
     location.hash = addressOf(copy);
   });
+  copying = false;
+  return copied;
 }
 
 /** The address names a message that a search found: it may not be shown from now on. @param {Chat} chat */
