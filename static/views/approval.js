@@ -70,7 +70,8 @@ export function createApproval(onDecide) {
     if (open || node.dataset.state !== ask.state) what.open = open; // what is decided is folded, once
     node.dataset.state = ask.state;
     actions.hidden = left.hidden = !open;
-    setText(end, open ? "" : ask.problem || (ENDS[ask.state] ?? "This is no longer waiting."));
+    const decided = ask.state === "approved" || ask.state === "denied"; // elsewhere, when this tab was refused
+    setText(end, open ? "" : (!decided && ask.problem) || (ENDS[ask.state] ?? "This is no longer waiting."));
     if (hadFocus && !open) node.focus({ preventScroll: true });
     tick();
   };

@@ -23,7 +23,7 @@ import { createMessage } from "./message.js";
 
 /** An answer is not asked again alone, edited or deleted here. */
 const none = () => undefined;
-const deeds = { again: none, resend: async () => false, show: none, fork: none, remove: none, decide: none, answer: none, carryOut: none };
+const deeds = { again: none, resend: async () => false, show: none, fork: none, remove: none, decide: none, answer: none, carryOut: async () => false };
 
 const setup = createSetup(draw);
 const list = createList();

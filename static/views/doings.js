@@ -5,6 +5,7 @@
 
 import { planIn } from "../core/checklist.js";
 import { h, setText, smallButton } from "../core/dom.js";
+import { keepEdit, readEdit } from "../core/drafts.js";
 import { loadPart } from "../core/lazy.js";
 import { isPlanMode } from "../core/modes.js";
 import { state } from "../core/state.js";
@@ -16,7 +17,7 @@ import { createPlan } from "./plan.js";
  * @typedef {object} AgentDeeds
  * @property {(message: Message, decision: Decision) => void} decide
  * @property {(text: string) => void} answer
- * @property {(plan: string) => void} carryOut
+ * @property {(plan: string) => Promise<boolean>} carryOut
  */
 
 /** @typedef {{ node: HTMLElement, draw: (ask: Ask, busyOrOpen: boolean) => void }} Card */
@@ -34,12 +35,12 @@ export function createDoings(blocks, current, deeds, onToggle) {
   const flow = new Flow(blocks, onToggle, () => deeds.answer("Continue."));
   const decision = h("p", { class: "label decision" });
   const plan = createPlan(onToggle);
-  const draft = createDraft(() => current().work.plan || planIn(current().content));
+  const draft = createDraft(() => current().work.plan || planIn(current().content), () => current().id);
   const carry = h("button", { type: "button", class: "button primary carry-out" }, "Carry out this plan");
   const ways = h("div", { class: "actions" }, carry, draft.edit);
   const more = smallButton("Continue", () => deeds.answer("Continue."));
   const cards = h("div", { class: "cards" });
-  carry.addEventListener("click", () => deeds.carryOut(draft.take()));
+  carry.addEventListener("click", async () => (await deeds.carryOut(draft.text())) && draft.close());
   /** @type {Partial<Record<Ask["kind"], Card>>} */
   const made = {};
   let making = "";
@@ -68,6 +69,8 @@ export function createDoings(blocks, current, deeds, onToggle) {
       const { work, live } = message;
       const running = live !== null && !live.ended;
       const last = isLast(message);
+      const planned = last && isPlanMode() && draft.plan() !== "";
+      if (planned) draft.restore();
       flow.draw(work);
       blocks.node.dataset.last = String(last);
       setText(decision, DECISIONS[work.approval?.decision ?? ""] ?? "");
@@ -79,7 +82,7 @@ export function createDoings(blocks, current, deeds, onToggle) {
       show(cards, [
         [plan.node, work.plan.trim() !== ""],
         [more, last && !running && message.metadata?.finish_reason === "length"],
-        ...[draft.node, ways].map((one) => /** @type {[HTMLElement, boolean]} */ ([one, last && isPlanMode() && draft.plan() !== ""])),
+        ...[draft.node, ways].map((one) => /** @type {[HTMLElement, boolean]} */ ([one, planned])),
         ...Object.values(made).map((one) => /** @type {[HTMLElement, boolean]} */ ([one.node, one === card])),
       ]);
       if (!ask || !card) return;
@@ -94,25 +97,37 @@ export function createDoings(blocks, current, deeds, onToggle) {
  * A plan that the user may change before it is carried out.
  *
  * @param {() => string} plan
+ * @param {() => string | null} message  whose plan it is
  */
-function createDraft(plan) {
+function createDraft(plan, message) {
   const node = h("textarea", { class: "field plan-draft", "aria-label": "The plan", dir: "auto", hidden: true });
-  const edit = smallButton("Edit the plan", () => open(node.hidden));
-  /** @param {boolean} wanted */
-  function open(wanted) {
-    if (wanted) node.value = plan();
-    node.hidden = !wanted;
-    setText(edit, wanted ? "Leave it as it was" : "Edit the plan");
-    (wanted ? node : edit).focus();
+  const edit = smallButton("Edit the plan", () => (node.hidden ? begin(plan()) : leave()));
+  const kept = () => readEdit(message() ?? "");
+  const keep = (/** @type {string} */ text) => keepEdit(message() ?? "", text);
+
+  /** @param {string} text */
+  function begin(text, focus = true) {
+    node.value = text;
+    show(true);
+    if (focus) node.focus();
   }
-  node.addEventListener("keydown", ({ key }) => key === "Escape" && open(false));
-  /** What is to be carried out; what was changed is not kept here. */
-  function take() {
-    const text = node.hidden ? plan() : node.value;
-    if (!node.hidden) open(false);
-    return text;
+  function leave() {
+    close();
+    edit.focus();
   }
-  return { node, edit, plan, take };
+  function close() {
+    show(false);
+    keep("");
+  }
+  /** @param {boolean} open */
+  function show(open) {
+    node.hidden = !open;
+    setText(edit, open ? "Leave it as it was" : "Edit the plan");
+  }
+  node.addEventListener("input", () => keep(node.value));
+  node.addEventListener("keydown", ({ key }) => key === "Escape" && leave());
+  const restore = () => node.hidden && kept() && begin(kept(), false);
+  return { node, edit, plan, close, restore, text: () => (node.hidden ? plan() : node.value) };
 }
 
 /**

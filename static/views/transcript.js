@@ -75,7 +75,7 @@ const deeds = {
   fork: (message) => void branchOff(message),
   decide: (message, decision) => void begin(decide(message, decision)),
   answer: (text) => void begin(sendMessage(text)),
-  carryOut: (plan) => void begin(carryOut(plan)),
+  carryOut: (plan) => begin(carryOut(plan)),
   async remove(message) {
     await deleteMessage(message);
     keepFocus();
