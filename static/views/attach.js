@@ -12,6 +12,9 @@ import { createWaiting } from "./files.js";
 /** A pasted text of more characters is offered as a file. */
 const LONG = 8000;
 
+/** No message takes more, and a field with very much in it makes the page slow: it becomes a file at once. */
+const MOST = 50_000;
+
 const button = byId("attach", HTMLButtonElement);
 const chooser = byId("attach-files", HTMLInputElement);
 const list = byId("files", HTMLElement);
@@ -71,6 +74,10 @@ function paste(event) {
   const { target: at } = event;
   const elsewhere = at instanceof Element && at !== field && at.closest("input, textarea:not([data-files]), dialog, nav");
   const text = event.clipboardData?.getData("text/plain") ?? "";
+  if (at === field && text.length > MOST) {
+    event.preventDefault();
+    return void offer(text);
+  }
   if (at === field && text.length > LONG) field.addEventListener("input", () => void offer(text), { once: true }); // once it stands there
   // A cell or a line copied from an office program comes as text and as a picture of it: the text is meant.
   if (!files.length || elsewhere || event.clipboardData?.types.includes("text/plain")) return;
@@ -81,7 +88,8 @@ function paste(event) {
 /** A long text may rather be a file. @param {string} text */
 async function offer(text) {
   const part = await loadPart("The offer to attach it", () => import("./pasted.js"));
-  part?.offerFile(text);
+  if (text.length > MOST) part?.attachLong(text);
+  else part?.offerFile(text);
 }
 
 export function startAttach() {

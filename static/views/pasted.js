@@ -2,6 +2,7 @@
 
 import { byId, h, setText, smallButton } from "../core/dom.js";
 import { icon } from "../core/icons.js";
+import { say } from "../core/said.js";
 import { state, watch } from "../core/state.js";
 import { attach, attachments } from "../core/uploads.js";
 import { count } from "../core/words.js";
@@ -39,12 +40,15 @@ function freeName() {
   }
 }
 
+/** @param {string} text */
+const attachText = (text) => attach([new File([text], freeName(), { type: "text/plain" })]);
+
 function take() {
   const text = offered?.text ?? "";
   const at = field.value.lastIndexOf(text);
   leave();
   if (!text || at < 0) return;
-  attach([new File([text], freeName(), { type: "text/plain" })]);
+  attachText(text);
   field.setSelectionRange(at, at + text.length);
   if (document.execCommand("delete")) return; // so that the browser's undo brings it back
   field.setRangeText("");
@@ -57,6 +61,12 @@ export function offerFile(text) {
   line.hidden = false;
   setText(said, `A long text: ${count(text.length)} characters.`);
   check();
+}
+
+/** Attach what is too long for any message. @param {string} text  as the clipboard has it */
+export function attachLong(text) {
+  attachText(text.replace(/\r\n?/g, "\n"));
+  say("Too long for a message: it is attached as a file.");
 }
 
 byId("composer", HTMLFormElement).before(line);

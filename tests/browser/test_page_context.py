@@ -142,6 +142,16 @@ async def _paste_text(tab: Tab, text: str) -> None:
     await tab.field.press("ControlOrMeta+v")
 
 
+async def test_a_paste_that_no_message_takes_becomes_a_file_at_once(seat: Seat) -> None:
+    tab = await seat.tab()
+    await tab.field.fill("What is this?")
+    await _paste_text(tab, "word " * 60_000)
+    await _read(tab, 1)
+    await expect(_waiting(tab)).to_contain_text("pasted text.txt")
+    await expect(tab.status).to_have_text("Too long for a message: it is attached as a file.")
+    await expect(tab.field).to_have_value("What is this?")
+
+
 async def test_a_long_paste_may_become_a_file(seat: Seat) -> None:
     tab = await seat.tab()
     offer = tab.page.get_by_role("group", name="Pasted text")
