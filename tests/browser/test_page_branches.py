@@ -124,12 +124,7 @@ async def test_a_branch_becomes_a_chat_of_its_own(seat: Seat) -> None:
     await _button(tab, "Branch to a new chat", 0).dblclick()
     await expect(tab.questions).to_have_text(["One?"])
     assert await tab.session() != session
-    assert (
-        await tab.js(
-            "fetch('/api/sessions').then((all) => all.json()).then((all) => all.filter(({ name }) => name.includes('One?')).length)"
-        )
-        == 2
-    )
+    await expect(tab.page.locator("#sessions a").filter(has_text="One?")).to_have_count(2)
     await _ask(tab, "Else?", "Own.")
     await tab.page.go_back()
     await expect(tab.text).to_have_text(["First.", "More."])
