@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent
 IMAGES = ROOT / "docs" / "images"
 ANSWER_MS = 900_000
 STILL_MS = 500
-DESK, PHONE = (1280, 800), (390, 844)
+DESK, PHONE = (1280, 840), (390, 844)
 PACKING = """# Packing list
 
 * 30 metres of rope
@@ -54,8 +54,8 @@ async def ask(page: Page, prompt: str) -> None:
 
 async def chat(page: Page) -> None:
     """A table and some code."""
-    await ask(page, "Make a Markdown table of three planets: name, diameter in km, number of moons.")
-    await ask(page, "Write a Python function is_prime(n) of at most eight lines. Only the code.")
+    await ask(page, "Three planets as a Markdown table: name, diameter in km, moons.")
+    await ask(page, "A Python function is_leap(year) of two lines. Only the code.")
 
 
 async def agent(page: Page) -> None:

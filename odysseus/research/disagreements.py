@@ -27,9 +27,10 @@ COMMON = 0.6
 """A word in so many of the findings says nothing of one point."""
 STEM = 4
 
-SYSTEM = """You compare findings of a research, each with its number. Name those that cannot all be true because they
+EXAMPLE = "the point in a few words"
+SYSTEM = f"""You compare findings of a research, each with its number. Name those that cannot all be true because they
 say different things of the same point: other figures, dates, names, or yes and no. Findings that add to each other do
-not disagree. Answer with JSON: {"groups": [{"topic": "the point in a few words", "findings": [1, 2]}]} with an empty
+not disagree. Answer with JSON: {{"groups": [{{"topic": "{EXAMPLE}", "findings": [1, 2]}}]}} with an empty
 list when none disagree."""
 
 SCHEMA: Mapping[str, Any] = {
@@ -105,7 +106,8 @@ def _groups(values: Sequence[Mapping[str, Any]]) -> list[Disagreement] | None:
 def on_one_point(groups: Sequence[Disagreement], findings: Sequence[Finding]) -> Iterator[Disagreement]:
     """Those whose findings have more in common than all findings have: a small model groups anything.
 
-    That is a word of two of them, or words of the topic in each. What has no words to compare is kept.
+    That is a word of two of them, or words of the topic in each. What has no words to compare is kept, but not a topic
+    that only repeats the prompt.
     """
     stems = {finding.number: _stems(finding.text) for finding in findings}
     usual = Counter(stem for found in stems.values() for stem in found)
@@ -113,7 +115,9 @@ def on_one_point(groups: Sequence[Disagreement], findings: Sequence[Finding]) ->
     for group in groups:
         told = [stems[number] - common for number in group.findings if number in stems]
         topic = _stems(group.topic) - common
-        if any(one & other for one, other in combinations(told, 2)) or all(not one or one & topic for one in told):
+        if group.topic != EXAMPLE and (
+            any(one & other for one, other in combinations(told, 2)) or all(not one or one & topic for one in told)
+        ):
             yield group
 
 

@@ -72,8 +72,9 @@ def test_a_group_that_a_model_made_of_anything_is_left_out() -> None:
     ]
     findings = [Finding(number, text, text, number, 1) for number, text in enumerate(told, 1)]
     kept = [Disagreement("whether it was opened", (2, 3)), Disagreement("the costs of crossing, the toll", (4, 5))]
-    left = Disagreement("the point in a few words", (1, 2))
-    assert list(on_one_point([left, *kept], findings)) == kept
+    left = Disagreement("the bridge", (1, 2))
+    echo = Disagreement("the point in a few words", (2, 3))
+    assert list(on_one_point([left, *kept, echo], findings)) == kept
 
 
 def test_sources_that_differ_in_one_figure_disagree_and_others_do_not() -> None:
