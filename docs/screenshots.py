@@ -89,7 +89,7 @@ async def compare(page: Page) -> None:
     """Two models, blind, and the vote that is asked for."""
     await page.evaluate("location.hash = '#compare'")
     await page.get_by_label("Blind").check()
-    await page.get_by_label("Question to all models").fill("Why is the sea salty? Answer in three short points.")
+    await page.get_by_label("Question to all models").fill("Suggest three names for a small sailing boat.")
     await page.keyboard.press("Enter")
     await page.get_by_text("Which answer is the best?").wait_for(timeout=ANSWER_MS)
 
