@@ -59,7 +59,7 @@ const wait = (first) => (first < 0.1 ? "first words within 0.1 s" : `first words
  */
 export function shortFigures(metrics, record) {
   const { about, output, seconds, cost } = known(metrics, record);
-  return line([output && `${about}${count(output)} tokens`, seconds && time(seconds), cost && dollars(cost)]);
+  return line([output && `${about}${count(output)} tokens`, seconds && time(seconds), cost && `${about}${dollars(cost)}`]);
 }
 
 /**
@@ -72,7 +72,7 @@ export function mainFigures(metrics, record) {
   const { about, input, output, cached, speed, first, cost } = known(metrics, record);
   const read = input && `${about}${count(input)} tokens in${cached ? `, ${count(cached)} cached` : ""}`;
   const said = output && `${about}${count(output)} ${input ? "out" : "tokens out"}`;
-  return line([read, said, speed && `${about}${pace(speed)} tokens/s`, first && wait(first), cost && dollars(cost)]);
+  return line([read, said, speed && `${about}${pace(speed)} tokens/s`, first && wait(first), cost && `${about}${dollars(cost)}`]);
 }
 
 /**
@@ -91,7 +91,7 @@ export function allFigures(metrics, record) {
     seconds && `${time(seconds)} in all`,
     requests > 1 && `${count(requests)} requests to the model`,
     calls && `${count(calls)} ${calls === 1 ? "call of a tool" : "calls of tools"}`,
-    cost && `$${cost.toFixed(6)}`,
+    cost && `${about}$${cost.toFixed(6)}`,
     share && `${about}${share} % of the model's window`,
   ]);
 }
