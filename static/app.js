@@ -114,7 +114,7 @@ function onNews(news) {
 /** The commands are loaded with the first key that may be one of theirs; the last that came by then is given to them. @param {KeyboardEvent} event */
 async function onFirstKey(event) {
   const mod = event.ctrlKey || event.metaKey;
-  const theirs = mod ? /^[kof]$/i.test(event.key) : event.key === "?" || (event.key === "Escape" && event.shiftKey);
+  const theirs = mod ? /^[kof]$/i.test(event.key) : /^[?[\]]$/.test(event.key) || (event.key === "Escape" && event.shiftKey);
   if (!theirs || event.defaultPrevented) return;
   if (mod && (event.shiftKey || /k/i.test(event.key))) event.preventDefault(); // the browser's own meaning of it
   const loading = pressed !== null;

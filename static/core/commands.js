@@ -41,8 +41,9 @@ function matches(event, keys) {
   const key = parts.at(-1)?.toLowerCase();
   const mod = isMac ? event.metaKey : event.ctrlKey;
   const other = isMac ? event.ctrlKey : event.metaKey;
-  const shift = key === "?" || event.shiftKey === parts.includes("Shift"); // the question mark is where the layout has it
-  return event.key.toLowerCase() === key && mod === parts.includes("Mod") && shift && !other && !event.altKey;
+  const sign = /^[^\p{L}\p{N}]$/u.test(key ?? ""); // it is where the layout has it, with whatever keys that needs
+  const held = sign || (event.shiftKey === parts.includes("Shift") && !event.altKey);
+  return event.key.toLowerCase() === key && mod === parts.includes("Mod") && held && !other;
 }
 
 /** Whether keys without Control or Command belong to what has the focus. @param {EventTarget | null} target */

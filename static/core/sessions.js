@@ -1,6 +1,6 @@
-/** The list of sessions: reading it, renaming, pinning, putting away, deleting, searching. */
+/** The list of sessions: reading it, renaming, pinning, putting away, deleting. */
 
-/** @import { SearchHit, Session } from "./types.js" */
+/** @import { Session } from "./types.js" */
 
 import * as api from "./api.js";
 import { forgetQueue } from "./queue.js";
@@ -89,16 +89,4 @@ export async function deleteSession(id) {
   set({ sessions: state.sessions.filter(others), archived: state.archived.filter(others) });
   tellTabs({ kind: "sessions" });
   return true;
-}
-
-/**
- * Sessions by name, and messages by their words.
- *
- * @param {string} query
- * @param {AbortSignal} signal
- * @returns {Promise<{ sessions: Session[], hits: SearchHit[] }>}
- */
-export async function searchEverywhere(query, signal) {
-  const [sessions, hits] = await Promise.all([api.listSessions(query, signal), api.search(query, signal)]);
-  return { sessions, hits };
 }

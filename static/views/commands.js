@@ -71,7 +71,7 @@ const move = (changes) => state.chat.session && void moveSession(state.chat.sess
 const ofChat = (ways) => [
   { id: "new", title: "New chat", group: "Chats", keys: "Mod+Shift+O", run: () => (location.hash = "") },
   { id: "find", title: "Find in this chat", group: "Chats", keys: "Mod+Shift+F", words: "search", when: hasChat, run: () => void openFind() },
-  { id: "chats", title: "Search all chats", group: "Chats", words: "find list", run: ways.chats },
+  { id: "chats", title: "Search everything", group: "Chats", words: "find list chats documents memories library", run: ways.chats },
   { id: "rename", title: "Rename this chat", group: "Chats", when: hasChat, run: () => inList("Rename", ways.chats) },
   { id: "pin", title: "Pin this chat", group: "Chats", when: () => hasChat() && !currentSession()?.pinned, run: () => move({ pinned: true }) },
   { id: "unpin", title: "Unpin this chat", group: "Chats", when: () => currentSession()?.pinned === true, run: () => move({ pinned: false }) },
@@ -86,12 +86,22 @@ const ofAnswer = (ways) => [
   { id: "stop", title: "Stop the answer", group: "Answers", keys: "Escape", when: isLive, run: () => void stopAnswer() },
   { id: "again", title: "Regenerate the last answer", group: "Answers", words: "try again retry", when: () => isLast(answer() ?? /** @type {any} */ (null)), run: () => void again() },
   { id: "copy", title: "Copy the last answer", group: "Answers", when: () => answer() !== undefined, run: () => void copyAnswer() },
+  { id: "before", title: "Previous version of a message", group: "Answers", keys: "[", words: "branch", when: () => wayTo("before") !== null, run: () => wayTo("before")?.click() },
+  { id: "after", title: "Next version of a message", group: "Answers", keys: "]", words: "branch", when: () => wayTo("after") !== null, run: () => wayTo("after")?.click() },
   { id: "model", title: "Switch model", group: "Answers", run: ways.models },
   { id: "agent", title: "Switch to agent mode", group: "Answers", when: () => currentMode() === "chat", run: () => void setMode("agent") },
   { id: "chat", title: "Switch to chat mode", group: "Answers", when: () => currentMode() === "agent", run: () => void setMode("chat") },
   { id: "seen", title: "Show what the model sees", group: "Answers", words: "context tokens window", when: hasChat, run: ways.seen },
   { id: "research", title: "Research", group: "Answers", words: "web sources report find out", run: ways.research },
 ];
+
+/** The way to another version: of the message that has the focus, else of the last one that has versions. @param {"before" | "after"} step */
+function wayTo(step) {
+  const own = document.activeElement?.closest("article.message")?.querySelector(".switch:not([hidden])");
+  const its = own ?? [...document.querySelectorAll("#log .switch:not([hidden])")].at(-1);
+  const way = its?.querySelector(`[data-step="${step}"]:enabled`);
+  return way instanceof HTMLElement ? way : null;
+}
 
 async function again() {
   const message = answer();
@@ -107,7 +117,7 @@ async function notify(on) {
 
 /** @param {Ways} ways @returns {Command[]} */
 const ofPage = (ways) => [
-  { id: "palette", title: "Commands and chats by name", group: "The page", keys: "Mod+K", run: () => void openPalette() },
+  { id: "palette", title: "Commands, chats and documents by name", group: "The page", keys: "Mod+K", run: () => void openPalette() },
   { id: "help", title: "Keys", group: "The page", keys: "?", words: "help shortcuts keyboard", run: () => void openHelp() },
   { id: "write", title: "Go to the message field", group: "The page", keys: "Shift+Escape", run: () => byId("message", HTMLTextAreaElement).focus() },
   { id: "notify", title: "Notify me when a hidden answer is finished", group: "The page", when: () => canNotify() && !isNotifying(), run: () => void notify(true) },

@@ -7,6 +7,7 @@ import { showMessage } from "../core/chat.js";
 import { byId, h, setText } from "../core/dom.js";
 import { icon } from "../core/icons.js";
 import { loadStyle } from "../core/lazy.js";
+import { asked, placesOf } from "../core/matching.js";
 import { state, watch } from "../core/state.js";
 
 const PAUSE_MS = 150;
@@ -41,7 +42,7 @@ function onInput() {
 async function run() {
   const own = (running = new AbortController());
   const { chat } = state;
-  const query = field.value.trim();
+  const query = asked(field.value);
   searched = chat;
   try {
     hits = query && chat.session ? await api.search(query, own.signal, chat.session) : [];
@@ -83,26 +84,17 @@ function go() {
  */
 function mark(query) {
   if (!("highlights" in CSS)) return;
-  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
-  CSS.highlights.set("found", new Highlight(...(words.length ? placesOf(words) : [])));
-}
-
-/** @param {string[]} words */
-function placesOf(words) {
   const walker = document.createTreeWalker(byId("log", HTMLElement), NodeFilter.SHOW_TEXT);
   const ranges = [];
-  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-    const text = (node.nodeValue ?? "").toLowerCase();
-    for (const word of words) {
-      for (let place = text.indexOf(word); place >= 0; place = text.indexOf(word, place + word.length)) {
-        const range = new Range();
-        range.setStart(node, place);
-        range.setEnd(node, Math.min(place + word.length, node.nodeValue?.length ?? 0));
-        ranges.push(range);
-      }
+  for (let node = query.trim() && walker.nextNode(); node; node = walker.nextNode()) {
+    for (const [start, end] of placesOf(node.nodeValue ?? "", query)) {
+      const range = new Range();
+      range.setStart(node, start);
+      range.setEnd(node, end);
+      ranges.push(range);
     }
   }
-  return ranges;
+  CSS.highlights.set("found", new Highlight(...ranges));
 }
 
 function hide() {

@@ -65,7 +65,7 @@ export function startFrame() {
     byId("message", HTMLTextAreaElement).focus();
   });
   side.addEventListener("click", (event) => {
-    if (event.target instanceof Element && event.target.closest("a[href^='#'], [aria-haspopup='dialog']")) setDrawer(false);
+    if (event.target instanceof Element && event.target.closest("a[href^='#'], .hit, [aria-haspopup='dialog']")) setDrawer(false);
   });
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || event.defaultPrevented || !isOpen()) return;

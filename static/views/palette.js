@@ -1,9 +1,12 @@
-/** The palette: commands and chats by a few letters of their name. */
+/** The palette: commands, chats and documents by a few letters of their name. */
 
+import { ApiError } from "../core/api.js";
 import { keyNames, possibleCommands } from "../core/commands.js";
+import { listDocuments } from "../core/documents.js";
 import { h, setText } from "../core/dom.js";
 import { fit } from "../core/fuzzy.js";
 import { loadStyle } from "../core/lazy.js";
+import { openDocument } from "../core/opened.js";
 import { addressOf } from "../core/route.js";
 import { state } from "../core/state.js";
 
@@ -11,14 +14,16 @@ import { state } from "../core/state.js";
 
 const MOST = 60;
 
-const field = h("input", { class: "field", type: "text", role: "combobox", "aria-expanded": "true", "aria-controls": "palette-list", "aria-label": "Find a command or a chat", placeholder: "Find a command or a chat", autocomplete: "off", spellcheck: "false" });
-const list = h("ul", { id: "palette-list", role: "listbox", "aria-label": "Commands and chats" });
+const field = h("input", { class: "field", type: "text", role: "combobox", "aria-expanded": "true", "aria-controls": "palette-list", "aria-label": "Find a command, a chat or a document", placeholder: "Find a command, a chat or a document", autocomplete: "off", spellcheck: "false" });
+const list = h("ul", { id: "palette-list", role: "listbox", "aria-label": "Commands, chats and documents" });
 const none = h("p", { class: "quiet", role: "status" });
 const dialog = h("dialog", { id: "palette", "aria-label": "Commands" }, field, list, none);
 
 /** @type {Choice[]} */
 let shown = [];
 let at = 0;
+/** @type {import("../core/documents.js").DocumentEntry[]} */
+let documents = [];
 
 /** @returns {Choice[]} */
 function choices() {
@@ -27,7 +32,8 @@ function choices() {
     .filter(({ id }) => id !== "palette")
     .map(({ title, words = "", keys = "", run = () => undefined }) => ({ title, kind: "", keys, run, score: Math.max(fit(typed, title), typed.trim() ? fit(typed, words) - 300 : 0) }));
   const chats = [...state.sessions, ...state.archived].map(({ id, name }) => ({ title: name, kind: "Chat", keys: "", run: () => void (location.hash = addressOf(id)), score: fit(typed, name) - (typed.trim() ? 1 : 0) }));
-  const found = [...commands, ...chats].filter(({ score }) => score > 0);
+  const texts = documents.map(({ id, title }) => ({ title, kind: "Document", keys: "", run: () => openDocument(id, title), score: typed.trim() ? fit(typed, title) - 2 : 0 }));
+  const found = [...commands, ...chats, ...texts].filter(({ score }) => score > 0);
   return (typed.trim() ? found.toSorted((a, b) => b.score - a.score) : found).slice(0, MOST);
 }
 
@@ -94,6 +100,21 @@ dialog.addEventListener("click", (event) => {
   if (event.target === dialog) dialog.close(); // the backdrop
 });
 
+/** They come a moment later: what Enter would take stays the same. */
+async function readDocuments() {
+  try {
+    documents = await listDocuments("");
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    console.warn("The palette has no documents.", error);
+  }
+  if (!dialog.open) return;
+  const { title, kind } = shown[at] ?? {};
+  draw();
+  const same = shown.findIndex((one) => one.title === title && one.kind === kind);
+  if (same > 0) point(same);
+}
+
 export async function showPalette() {
   await loadStyle("palette");
   if (!dialog.isConnected) document.body.append(dialog);
@@ -102,4 +123,5 @@ export async function showPalette() {
   dialog.showModal();
   field.focus();
   draw();
+  void readDocuments();
 }

@@ -21,6 +21,7 @@ export async function followSettings() {
   const parts = await loadPart("The settings", () => Promise.all([import("./settings/dialog.js"), loadStyle("settings")]));
   if (!parts) return false;
   [dialog] = parts;
-  dialog.showSettings(readAddress().settings ?? settings);
+  const now = readAddress();
+  dialog.showSettings(now.settings ?? settings, now.item);
   return true;
 }

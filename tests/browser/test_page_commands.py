@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 async def _palette(tab: Tab, typed: str = "") -> Locator:
     await tab.page.keyboard.press("Control+k")
-    field = tab.page.get_by_role("combobox", name="Find a command or a chat")
+    field = tab.page.get_by_role("combobox", name="Find a command, a chat or a document")
     await expect(field).to_be_focused()
     await tab.page.keyboard.type(typed)
     return tab.page.locator("#palette [role=option]")

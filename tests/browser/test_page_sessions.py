@@ -102,7 +102,7 @@ async def test_names_and_messages_are_searched_and_lead_to_their_place(seat: Sea
     tab = await seat.tab()
     found = await _new(tab, "Where is the wine-dark sea?")
     await _new(tab, "Something else")
-    search = tab.page.get_by_role("searchbox", name="Search chats")
+    search = tab.page.get_by_role("searchbox", name="Search chats, documents, memories and the library")
     await search.fill("dark")
     hits = tab.page.locator("#results a")
     await expect(hits.filter(has_text="wine-dark").first).to_be_visible()

@@ -8,7 +8,7 @@ import { state } from "../../core/state.js";
 /**
  * Fills a section. What it gives back is called when the section is left.
  *
- * @typedef {(root: HTMLElement) => void | (() => void)} Draw
+ * @typedef {(root: HTMLElement, item: string[]) => void | (() => void)} Draw  `item`: what is to be seen in it
  */
 
 /** The sections by their names in the address. @type {Record<string, { title: string, load: () => Promise<{ draw: Draw }> }>} */
@@ -35,11 +35,16 @@ const panel = h("section", { "aria-labelledby": "settings-section" }, heading, r
 const dialog = h("dialog", { id: "settings", "aria-labelledby": "settings-title" }, h("header", {}, title, close), h("div", { class: "settings-body" }, nav, panel));
 
 let shown = "";
+/** What was to be seen in it, by the address. */
+let pointed = "";
 /** @type {(() => void) | void} */
 let leave;
 
-/** @param {string} name */
-async function change(name) {
+/**
+ * @param {string} name
+ * @param {string[]} item
+ */
+async function change(name, item) {
   leave?.();
   leave = undefined;
   shown = name;
@@ -51,20 +56,27 @@ async function change(name) {
   panel.scrollTop = 0;
   try {
     const { draw } = await section.load();
-    if (shown === name && dialog.open) leave = draw(root);
+    if (shown === name && dialog.open) leave = draw(root, item);
   } catch (error) {
     console.warn("A section of the settings cannot be loaded.", error);
     if (shown === name) root.replaceChildren(h("p", { role: "alert" }, "This cannot be loaded. Is the server still running?"));
   }
 }
 
-/** Show a section, and the dialog, if it is not open. @param {string} section */
-export function showSettings(section) {
+/**
+ * Show a section, and the dialog, if it is not open.
+ *
+ * @param {string} section
+ * @param {string[]} item
+ */
+export function showSettings(section, item) {
   const name = Object.hasOwn(SECTIONS, section) ? section : FIRST;
   const opened = !dialog.open;
   if (opened) dialog.showModal();
-  if (shown === name && !opened) return;
-  void change(name);
+  const same = shown === name && pointed === item.join("/");
+  if (same && !opened) return;
+  pointed = item.join("/");
+  void change(name, item);
   if (!opened) heading.focus();
 }
 

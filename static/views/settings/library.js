@@ -5,7 +5,7 @@
 import * as api from "../../core/api.js";
 import { h, setText, smallButton as small } from "../../core/dom.js";
 import { addSource, library, refreshSource, removeSource, searchLibrary } from "../../core/settings.js";
-import { attempt, confirmed, createSaid, field, many } from "./parts.js";
+import { attempt, confirmed, createSaid, field, many, point } from "./parts.js";
 
 const WORDS = "Files and folders that answers can draw on. They stay where they are; passages that have to do with a message go to the model with it.";
 
@@ -16,18 +16,25 @@ const STATES = { waiting: "Waiting to be read", indexing: "Being read", ready: "
 const DOTS = { waiting: "loading", indexing: "loading", ready: "ready", failed: "failed" };
 
 /** @type {import("./dialog.js").Draw} */
-export function draw(root) {
+export function draw(root, [wanted, file]) {
   const { node: said, say } = createSaid();
   const mode = h("p", { class: "quiet", role: "status" });
   const list = h("ul", { class: "setting-rows" });
   const bad = (/** @type {string} */ why) => say(why, "bad");
+  let first = true;
   const watcher = createWatcher(() => void refresh(), (now) => progress(list, now));
 
   const refresh = () =>
     attempt(async () => {
       const found = await library();
       setText(mode, summary(found));
-      list.replaceChildren(...found.items.map((entry) => row(entry, act)));
+      list.replaceChildren(...found.items.map((entry) => row(entry, act, entry.id === wanted && entry.kind === "folder" ? file : "")));
+      if (wanted) {
+        const its = list.querySelector(`[data-source="${CSS.escape(wanted)}"]`);
+        point(its instanceof HTMLElement ? its : null, first);
+        if (first && !its) say("This is not in the library any more.", "bad");
+        first = false;
+      }
       if (found.items.some(({ state }) => state === "waiting" || state === "indexing")) watcher.start();
     }, bad);
   /** @param {() => Promise<unknown>} action */
@@ -92,14 +99,15 @@ function progress(list, now) {
 /**
  * @param {LibraryEntry} entry
  * @param {(action: () => Promise<unknown>) => Promise<void>} act
+ * @param {string} [file]  what was found in it
  */
-function row(entry, act) {
+function row(entry, act, file = "") {
   const { id, name, path, state, note, documents, chunks, failed, empty, problems } = entry;
   const counts = [many(documents, "file"), many(chunks, "passage"), failed && `${failed} could not be read`, empty && `${empty} without text`];
   const head = h("span", { class: "row-name" }, h("span", { class: "dot", "data-state": DOTS[state], "aria-hidden": "true" }), h("strong", { dir: "auto" }, name), h("span", { class: "quiet" }, STATES[state] ?? state));
   const bar = h("div", { class: "progress", hidden: state !== "indexing" }, h("progress", { "aria-label": `Reading ${name}` }), h("span", { class: "quiet", dir: "auto" }));
   const unread = problems.length > 0 && h("details", {}, h("summary", {}, `${many(failed, "file")} could not be read`), h("ul", {}, ...problems.map((one) => h("li", {}, h("bdi", {}, one.path), `: ${one.note}`))));
-  const about = h("div", { class: "row-about" }, head, path && h("span", { class: "quiet", dir: "auto" }, path), h("span", { class: "quiet" }, counts.filter(Boolean).join(" · ")), note && h("span", { class: "quiet" }, note), bar, unread);
+  const about = h("div", { class: "row-about" }, head, path && h("span", { class: "quiet", dir: "auto" }, path), h("span", { class: "quiet" }, counts.filter(Boolean).join(" · ")), file && h("span", { class: "found-file" }, "Found in it: ", h("bdi", {}, file)), note && h("span", { class: "quiet" }, note), bar, unread);
   return h("li", { "data-source": id }, about, h("div", { class: "actions" }, small("Refresh", () => void act(() => refreshSource(id))), confirmed("Remove", "Take it out", () => void act(() => removeSource(id)))));
 }
 

@@ -4,20 +4,21 @@
 
 import { h, smallButton as small } from "../../core/dom.js";
 import { addMemory, changeMemory, deleteMemory, memories } from "../../core/settings.js";
-import { attempt, confirmed, createSaid, field } from "./parts.js";
+import { attempt, confirmed, createSaid, field, point } from "./parts.js";
 
 const WAIT_MS = 150;
 const LONGEST = 1000;
 const WORDS = "Facts about you that answers in any chat may draw on. They are kept on this machine and never shared: only the model that you ask is given those it needs.";
 
 /** @type {import("./dialog.js").Draw} */
-export function draw(root) {
+export function draw(root, [wanted]) {
   const { node: said, say } = createSaid();
   const proposed = h("div", {});
   const kept = h("div", {});
   const search = h("input", { type: "search", class: "field", placeholder: "Search memories", "aria-label": "Search memories", autocomplete: "off" });
   let asked = new AbortController();
   let timer = 0;
+  let first = true;
 
   const refresh = async () => {
     asked.abort();
@@ -29,6 +30,11 @@ export function draw(root) {
       proposed.replaceChildren(...(waiting.length ? [h("h4", {}, "Proposed"), h("p", { class: "quiet" }, "Used for nothing until you keep them."), rows(waiting, proposal)] : []));
       const none = search.value.trim() ? "No memory has these words." : "Nothing is remembered yet.";
       kept.replaceChildren(h("h4", {}, "Kept"), others.length ? rows(others, row) : h("p", { class: "quiet" }, none));
+      if (!wanted) return;
+      const its = root.querySelector(`[data-memory="${CSS.escape(wanted)}"]`);
+      point(its instanceof HTMLElement ? its : null, first);
+      if (first && !its) say("This memory is not there any more.", "bad");
+      first = false;
     } catch (error) {
       if (!signal.aborted) await attempt(() => Promise.reject(error), (why) => say(why, "bad"));
     }
@@ -102,9 +108,9 @@ function row(memory, desk) {
     node.replaceChildren(form);
     text.input.focus();
   });
-  const node = h("li", {}, about(memory), h("div", { class: "actions" }, pin, edit, confirmed("Delete", "Delete for good", () => void desk.remove())));
+  const node = h("li", { "data-memory": memory.id }, about(memory), h("div", { class: "actions" }, pin, edit, confirmed("Delete", "Delete for good", () => void desk.remove())));
   return node;
 }
 
 /** @type {(memory: Memory, desk: Desk) => HTMLElement} */
-const proposal = (memory, desk) => h("li", {}, about(memory), h("div", { class: "actions" }, small("Keep it", () => void desk.change({ state: "kept" })), small("Discard", () => void desk.remove(), "danger")));
+const proposal = (memory, desk) => h("li", { "data-memory": memory.id }, about(memory), h("div", { class: "actions" }, small("Keep it", () => void desk.change({ state: "kept" })), small("Discard", () => void desk.remove(), "danger")));

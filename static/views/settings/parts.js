@@ -92,5 +92,19 @@ export function confirmed(text, sure, act) {
   return node;
 }
 
+/**
+ * Mark the row that somebody was led to, and bring it into sight, the first time with the focus.
+ *
+ * @param {HTMLElement | null | undefined} row
+ * @param {boolean} first
+ */
+export function point(row, first) {
+  row?.setAttribute("aria-current", "true");
+  if (!row || !first) return;
+  row.tabIndex = -1;
+  row.focus({ preventScroll: true });
+  row.scrollIntoView({ block: "center" });
+}
+
 /** How many, in words: `1 file`, `3 files`. @type {(number: number, one: string, many?: string) => string} */
 export const many = (number, one, more = `${one}s`) => `${number.toLocaleString("en")} ${number === 1 ? one : more}`;
