@@ -80,8 +80,11 @@ async def drawer(tab: Tab, _: Upstream) -> None:
 
 async def found(tab: Tab, _: Upstream) -> None:
     await tab.ask("Where is Ithaca?")
+    for number in range(6):
+        await tab.page.request.post(f"{tab.seat.url}api/memories", data={"text": f"Knows Ithaca {number}."})
+    await tab.page.request.post(f"{tab.seat.url}api/documents", data={"title": "Ithaca", "content": "Of Ithaca."})
     await tab.page.locator("#search").fill("Ithaca")
-    await expect(tab.page.locator("#results mark").first).to_be_attached()
+    await expect(tab.page.locator("#results .more-hits").first).to_be_attached()
 
 
 async def prose(tab: Tab, upstream: Upstream) -> None:
@@ -99,6 +102,12 @@ async def folder(tab: Tab, _: Upstream) -> None:
     await tab.page.locator("#mode").get_by_role("button", name="Agent").click()
     await tab.page.locator("#workspace-button").click()
     await expect(tab.page.locator("#workspace-panel")).to_be_visible()
+
+
+async def led(tab: Tab, upstream: Upstream) -> None:
+    await found(tab, upstream)
+    await tab.page.locator("#results").get_by_role("group", name="Memories").locator(".hit").first.click()
+    await expect(tab.page.locator("#settings [aria-current=true]")).to_be_visible()
 
 
 async def picker(tab: Tab, _: Upstream) -> None:
@@ -186,6 +195,7 @@ VIEWS: Mapping[str, Callable[[Tab, Upstream], Awaitable[None]]] = {
     "failed": failed,
     "drawer": drawer,
     "found": found,
+    "led to a memory": led,
     "prose": prose,
     "picker": picker,
     "uses": uses,

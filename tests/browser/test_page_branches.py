@@ -49,6 +49,26 @@ async def test_an_answer_is_given_again_and_both_can_be_read(seat: Seat) -> None
     assert sent[-5:] == ["One?", "First.", "Two?", "More.", "Three?"]
 
 
+async def test_brackets_go_to_other_versions_of_the_message_with_the_focus_or_of_the_last(seat: Seat) -> None:
+    tab = await seat.tab()
+    await _ask(tab, "One?", "First.")
+    await _again(tab, "Second.")
+    await _ask(tab, "Two?", "Third.")
+    await _again(tab, "Fourth.")
+    await tab.page.locator("#scroller").focus()
+    await tab.page.keyboard.press("[")
+    await expect(tab.text).to_have_text(["Second.", "Third."])
+    await tab.page.keyboard.press("]")
+    await expect(tab.text).to_have_text(["Second.", "Fourth."])
+    await _button(tab, "Copy answer", 0).focus()
+    await tab.page.keyboard.press("[")
+    await expect(tab.text).to_have_text(["First."])
+    await tab.field.focus()
+    await tab.page.keyboard.press("]")
+    await expect(tab.field).to_have_value("]")
+    await expect(tab.text).to_have_text(["First."])
+
+
 async def test_an_edited_question_is_a_version_beside_the_old_one(seat: Seat) -> None:
     tab = await seat.tab()
     await _ask(tab, "One?", "First.")
