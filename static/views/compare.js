@@ -28,10 +28,10 @@ const deeds = { again: none, resend: async () => false, show: none, fork: none, 
 const setup = createSetup(draw);
 const list = createList();
 const heads = createHeads((pane) => (section.dataset.shown = pane));
-const closed = createClosed();
 const turns = h("div", { class: "compare-turns", role: "log", "aria-label": "Answers" });
 const problem = h("p", { class: "compare-problem", role: "alert", hidden: true });
 const beginning = h("div", { class: "compare-begin" }, setup.node, list.node);
+const closed = createClosed(() => area.focus());
 const content = h("div", { class: "compare-content" }, beginning, heads.node, closed.node, turns);
 const area = h("div", { class: "compare-area", tabindex: 0, role: "region", "aria-label": "Comparison" }, content);
 const ballot = createVote();

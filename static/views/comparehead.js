@@ -62,10 +62,15 @@ export function createHeads(onShow) {
   };
 }
 
-/** The panes that were closed, each with a way back. */
-export function createClosed() {
+/** The panes that were closed, each with a way back. @param {() => void} onBack  the button that had the focus goes */
+export function createClosed(onBack) {
   const node = h("div", { class: "compare-closed actions", hidden: true });
   let drawn = "";
+  /** @param {Pane} pane */
+  const back = (pane) => {
+    void closePane(pane, false);
+    onBack();
+  };
   return {
     node,
     /** @param {View} view */
@@ -75,7 +80,7 @@ export function createClosed() {
       node.hidden = panes.length === 0;
       if (now === drawn) return;
       drawn = now;
-      node.replaceChildren(...panes.map((pane) => smallButton(`Bring back ${pane.name}`, () => void closePane(pane, false))));
+      node.replaceChildren(...panes.map((pane) => smallButton(`Bring back ${pane.name}`, () => back(pane))));
     },
   };
 }

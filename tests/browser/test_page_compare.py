@@ -130,6 +130,7 @@ async def test_closing_a_pane_cuts_the_connection_of_its_model_only(tab: Tab) ->
     await expect(cells(tab)).to_have_count(4)
     await expect(cells(tab).nth(1)).to_contain_text("the connection was closed")
     await expect(tab.page.get_by_role("button", name="Bring back fox-4b")).to_be_hidden()
+    await expect(tab.page.get_by_role("region", name="Comparison")).to_be_focused()
 
 
 async def test_files_go_to_all_panes_and_not_to_the_chat_behind_them(tab: Tab) -> None:
