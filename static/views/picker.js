@@ -43,7 +43,7 @@ function drawList() {
   const words = filter.value.trim().toLowerCase().split(/\s+/);
   const matches = (/** @type {string} */ text) => words.every((word) => text.toLowerCase().includes(word));
   list.replaceChildren(...state.models.map((item) => group(item, matches)).filter((node) => node !== null));
-  if (!list.childElementCount) list.append(h("p", { class: "empty" }, state.models.length ? "No model matches." : "There is no endpoint yet."));
+  if (!list.childElementCount) list.append(h("p", { class: "empty" }, state.models.length ? "No model matches." : state.modelsKnown ? "There is no endpoint yet." : "Looking for models…"));
   if (focused) /** @type {HTMLElement | null} */ (list.querySelector(`[data-route="${CSS.escape(focused)}"]`))?.focus();
 }
 
