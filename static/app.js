@@ -8,9 +8,9 @@ import { currentEndpoint, joinInstall, refreshModels, watchInstall } from "./cor
 import { hearQueues, readQueue } from "./core/queue.js";
 import { keepPage, startPresence } from "./core/presence.js";
 import { COMPARE, readAddress } from "./core/route.js";
-import { pauseChat } from "./core/running.js";
+import { pauseChat, resumeRun } from "./core/running.js";
 import { refreshSessions } from "./core/sessions.js";
-import { currentSession, set, state, tell, watch } from "./core/state.js";
+import { currentSession, isLive, set, state, tell, watch } from "./core/state.js";
 import { hearTabs } from "./core/tabs.js";
 import { readText } from "./core/storage.js";
 import { startUnread } from "./core/unread.js";
@@ -83,6 +83,11 @@ function lookAgain() {
 function letGo() {
   pauseChat();
   void refreshSessions();
+}
+
+/** Once its run has ended, as the list says, a hidden tab hears how: what waits behind it is to be sent. */
+function hearEnd() {
+  if (document.visibilityState === "hidden" && isLive() && currentSession()?.running === false) resumeRun();
 }
 
 function onBack() {
@@ -212,6 +217,7 @@ hearTabs(onNews);
 startPresence(onBack);
 addEventListener("load", keepPage);
 hearQueues();
+watch(["sessions"], hearEnd);
 watch(["chat", "queue"], () => void showQueue());
 watch(["models", "install", "chat", "sessions", "choice"], () => void showMissing());
 watch(["chat"], () => void showMeter());

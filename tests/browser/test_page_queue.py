@@ -163,3 +163,23 @@ async def test_the_queue_fits_a_phone(browser: Browser, program: Program, upstre
         gate.set()
         await expect(tab.questions).to_have_count(2)
         await tab.is_done()
+
+
+async def test_a_hidden_tab_sends_what_waits_in_it(seat: Seat) -> None:
+    before = len(seat.upstream.requests)
+    gate = _gated(seat, "Working.")
+    tab = await seat.tab()
+    await tab.send("First")
+    await expect(tab.text).to_have_text("Working.")
+    await tab.send("Second")
+    await tab.page.clock.install()
+    async with tab.page.expect_event("requestfailed"):
+        await tab.set_hidden(True)
+        await tab.page.clock.fast_forward(4000)
+    gate.set()
+    while len(seat.upstream.requests) < before + 2:
+        async with tab.page.expect_response("**/api/**"):
+            await tab.page.clock.fast_forward(5000)
+    await tab.set_hidden(False)
+    await expect(tab.questions).to_have_text(["First", "Second"])
+    await expect(tab.answers).to_have_count(2)
