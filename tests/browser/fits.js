@@ -51,11 +51,11 @@
       return y > Math.max(0, box.top) && y < Math.min(innerHeight, box.bottom) && x > Math.max(0, box.left) && x < Math.min(innerWidth, box.right);
     });
     const hit = seen && document.elementFromPoint(x, y);
-    const over = hit && hit.closest(".panel, #picker-panel, #latest, #document, .row .more, .copy, .top, #find");
+    const over = hit && hit.closest(".panel, #picker-panel, #latest, #document, .source-card, .row .more, .copy, .top, #find");
     if (hit && !target.contains(hit) && !hit.contains(target) && !(over && !over.contains(node))) faults.push(`under ${name(hit.closest("button, a") ?? hit)}: ${name(node)}`);
 
     // A finger hits it, unless it stands in a line of text.
-    const inText = node.matches(":is(p, li, td, th, label, small, .source-head) a, .block a");
+    const inText = node.matches(":is(p, li, td, th, label, small, .source-head) a, .block a, .cite button");
     if (coarse && !inText && (width < 43.5 || height < 43.5)) faults.push(`small for a finger: ${name(node)} ${Math.round(width)}x${Math.round(height)}`);
   }
   return faults;

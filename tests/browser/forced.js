@@ -9,8 +9,8 @@
   const controls = [...root.querySelectorAll("button, a[href], input, select, textarea, summary, [tabindex='0']")].filter(shown);
   for (const node of controls) {
     const style = getComputedStyle(node);
-    const drawing = node.querySelector("svg");
-    const seen = node.innerText?.trim() || (drawing && getComputedStyle(drawing).stroke !== "none") || line(style, "borderTop");
+    const drawn = [...node.querySelectorAll("svg, svg *")].some((part) => getComputedStyle(part).stroke !== "none");
+    const seen = node.innerText?.trim() || drawn || line(style, "borderTop");
     if (!seen && !node.matches("#message, input, textarea, [tabindex='0']")) faults.push(`nothing to see: ${name(node)}`);
   }
   const before = document.activeElement;
