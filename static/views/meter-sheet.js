@@ -27,8 +27,10 @@ function memories() {
  */
 function rowsOf(seen, draft) {
   const free = Math.max(0, seen.free - draft);
-  const rest = seen.context_length - seen.used - draft - seen.answer_room - free;
-  const kept = [row("Kept free for the answer", seen.answer_room), rest > 0 && row("Kept free for chat templates", rest), row("Free", free)];
+  const left = Math.max(0, seen.context_length - seen.used - draft);
+  const answer = Math.min(seen.answer_room, left);
+  const rest = left - answer - free;
+  const kept = [row(answer < seen.answer_room ? "Left for the answer" : "Kept free for the answer", answer), rest > 0 && row("Kept free for chat templates", rest), row("Free", free)];
   return [...partsOf(seen).map(([name, tokens]) => row(name, tokens)), draft > 0 && row("What you are writing, about", draft), ...kept];
 }
 

@@ -149,6 +149,17 @@ async def test_a_window_that_fills_is_told_in_words_until_older_messages_are_sum
     await expect(_sheet(tab).get_by_role("row", name="Summary of older messages")).to_be_visible()
 
 
+async def test_a_window_that_is_too_full_still_adds_up(seat: Seat) -> None:
+    tab = await seat.tab()
+    await _fill(tab, 7000)
+    await _meter(tab).click()
+    await expect(_sheet(tab).get_by_role("row", name="Left for the answer")).to_be_visible()
+    rows = dict(await _sheet(tab).locator("tbody tr").evaluate_all(ROWS))
+    assert rows["Left for the answer"] == WINDOW - (await _seen(tab))["used"]
+    assert sum(rows.values()) == WINDOW
+    await expect(_sheet(tab).get_by_role("button", name="What the model sees")).to_be_in_viewport(ratio=1)
+
+
 async def test_another_model_has_another_window(seat: Seat) -> None:
     tab = await seat.tab()
     await _fill(tab, 1500)
