@@ -15,7 +15,7 @@ import pytest
 from odysseus.web.release import INDEX, SHEET, Release, make_release, read_sources
 
 STATIC = Path(__file__).parents[2] / "static"
-ALL_BYTES = 110_000
+ALL_BYTES = 116_000
 """What all scripts and styles may weigh, views that load later among them; the start's 60,000 are a browser's test."""
 
 PAGE = (
