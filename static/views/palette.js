@@ -2,10 +2,9 @@
 
 import { ApiError } from "../core/api.js";
 import { keyNames, possibleCommands } from "../core/commands.js";
-import { listDocuments } from "../core/documents.js";
 import { h, setText } from "../core/dom.js";
 import { fit } from "../core/fuzzy.js";
-import { loadStyle } from "../core/lazy.js";
+import { loadPart, loadStyle } from "../core/lazy.js";
 import { openDocument } from "../core/opened.js";
 import { addressOf } from "../core/route.js";
 import { state } from "../core/state.js";
@@ -102,8 +101,10 @@ dialog.addEventListener("click", (event) => {
 
 /** They come a moment later: what Enter would take stays the same. */
 async function readDocuments() {
+  const calls = await loadPart("The documents of the palette", () => import("../core/documents.js")); // not in the way of the first letters
+  if (!calls) return;
   try {
-    documents = await listDocuments("");
+    documents = await calls.listDocuments("");
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     console.warn("The palette has no documents.", error);
