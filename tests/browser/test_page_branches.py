@@ -138,13 +138,13 @@ async def test_a_search_hit_on_another_branch_opens_it(seat: Seat) -> None:
 
 async def test_a_branch_becomes_a_chat_of_its_own(seat: Seat) -> None:
     tab = await seat.tab()
-    await _ask(tab, "One?", "First.")
+    await _ask(tab, "A chat of its own?", "First.")
     await _ask(tab, "Two?", "More.")
     session = await tab.session()
     await _button(tab, "Branch to a new chat", 0).dblclick()
-    await expect(tab.questions).to_have_text(["One?"])
+    await expect(tab.questions).to_have_text(["A chat of its own?"])
     assert await tab.session() != session
-    await expect(tab.page.locator("#sessions a").filter(has_text="One?")).to_have_count(2)
+    await expect(tab.page.locator("#sessions a").filter(has_text="A chat of its own?")).to_have_count(2)
     await _ask(tab, "Else?", "Own.")
     await tab.page.go_back()
     await expect(tab.text).to_have_text(["First.", "More."])

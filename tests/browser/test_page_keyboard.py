@@ -89,6 +89,7 @@ async def test_a_chat_is_led_by_keyboard_from_end_to_end(seat: Seat) -> None:
     await tab.is_done()
     await expect(tab.page.get_by_role("group", name="Version 2 of 2")).to_be_visible()
     await press("Control+k")
+    await expect(tab.page.locator("#palette input")).to_be_focused()
     await type_("new chat")
     await press("Enter")
     await expect(tab.answers).to_have_count(0)
