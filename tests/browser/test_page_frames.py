@@ -107,7 +107,7 @@ async def _answers(tab: Tab, upstream: Upstream, folder: Path) -> None:
     await tab.page.locator("#mode").get_by_role("button", name="Agent").click()
     await tab.page.locator("#workspace-button").click()
     await tab.page.locator("#workspace-path").fill(str(folder))
-    await tab.page.keyboard.press("Enter")
+    await tab.page.locator("#workspace-path").press("Enter")
     await expect(tab.page.locator("#workspace-name")).to_have_text(folder.name)
     looks = [("read_file", {"path": "notes.txt"}), ("read_file", {"path": "gone.txt"})]
     edit = ("edit_file", {"path": "notes.txt", "old": "red", "new": "blue"})
