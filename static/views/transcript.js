@@ -151,9 +151,24 @@ function drawMessages() {
   if (undrawn) setTimeout(drawMore);
 }
 
-/** The next of what is not drawn yet, unless something else has drawn it meanwhile. */
+/** The next of what is not drawn yet, unless something else has drawn it meanwhile. What is drawn is left alone. */
 function drawMore() {
-  if (undrawn && shown === state.chat) drawMessages();
+  const { chat } = state;
+  if (!undrawn || shown !== chat) return;
+  const fresh = chat.messages.slice(beginning(chat.messages), undrawn);
+  undrawn -= fresh.length;
+  keeper.keepPlace(() => {
+    for (const message of fresh.reverse()) {
+      const row = create(message);
+      rows.set(message.key, row);
+      row.update(message);
+      log.prepend(row.node);
+    }
+    drawSurroundings(chat);
+  });
+  showTarget(chat);
+  settleSoon();
+  if (undrawn) setTimeout(drawMore);
 }
 
 /** @param {Chat} chat */
