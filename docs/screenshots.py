@@ -54,8 +54,9 @@ async def ask(page: Page, prompt: str) -> None:
 
 async def chat(page: Page) -> None:
     """A table and some code."""
-    await ask(page, "Three planets as a Markdown table: name, diameter in km, moons.")
-    await ask(page, "A Python function is_leap(year) of two lines. Only the code.")
+    planets = "Mercury, 4,879 km, 0 moons; Earth, 12,742 km, 1 moon; Mars, 6,779 km, 2 moons"
+    await ask(page, f"Make a Markdown table of this, with the columns planet, diameter and moons: {planets}.")
+    await ask(page, "Write a Python function is_palindrome(word) of two lines. Only the code.")
 
 
 async def agent(page: Page) -> None:

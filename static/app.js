@@ -170,8 +170,9 @@ async function showMissing() {
 async function showMeter() {
   if (meterShown || !state.chat.session || !state.chat.messages.length) return;
   meterShown = true;
-  const { startMeter } = await import("./views/meter.js");
-  await startMeter(() => void openSeen());
+  const part = await loadPart("How full the window is", () => import("./views/meter.js"));
+  meterShown = part !== null;
+  await part?.startMeter(() => void openSeen());
 }
 
 async function startSearch() {

@@ -4,7 +4,7 @@
 
 import { byId, h, setText } from "../core/dom.js";
 import { refreshWindow, windowNow } from "../core/gauge.js";
-import { loadStyle } from "../core/lazy.js";
+import { loadPart, loadStyle } from "../core/lazy.js";
 import { createPanel } from "../core/panel.js";
 import { isLive, state, watch } from "../core/state.js";
 import { readyFiles } from "../core/uploads.js";
@@ -78,8 +78,8 @@ function draw() {
 
 /** @param {() => void} onSeen */
 async function open(onSeen) {
-  const { fillSheet } = await import("./meter-sheet.js");
-  await fillSheet(panel, draft(), onSeen);
+  const part = await loadPart("How full the window is", () => import("./meter-sheet.js"));
+  await part?.fillSheet(panel, draft(), onSeen);
 }
 
 /**
