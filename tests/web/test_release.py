@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -138,3 +139,19 @@ def test_all_script_and_style_together_stay_small(real: Release) -> None:
     joined = set(real.files) - {name for name in real.files if name.startswith("css/")}
     sent = [real.files[name] for name in joined if name.endswith((".js", ".css"))]
     assert 40_000 < sum(len(brotli.compress(body)) for body in sent) <= ALL_BYTES
+
+
+LATE = re.compile(r"(?<!typeof )(?<!@)\bimport\(")
+TRIED = ("loadPart(", "try {", "load: () =>")
+"""What a late import stands behind: the word to the user when it fails, or the caller that has it."""
+
+
+def test_no_module_is_loaded_later_without_a_word_when_it_cannot_be_had() -> None:
+    silent = []
+    for path in sorted(STATIC.rglob("*.js")):
+        text = re.sub(r"/\*\*.*?\*/", "", path.read_text("utf-8"), flags=re.DOTALL)
+        for late in LATE.finditer(text):
+            before = text[max(0, late.start() - 200) : late.start()]
+            if not any(way in before for way in TRIED):
+                silent.append(f"{path.name}: {text[late.start() : late.start() + 40]}")
+    assert silent == []
