@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
@@ -16,7 +16,7 @@ from odysseus.context.files import FileReader
 from odysseus.context.given import Given, joined
 from odysseus.errors import OdysseusError
 from odysseus.events import DocumentUpdated
-from odysseus.retrieval.index import Retrieval
+from odysseus.retrieval.index import Passage, Retrieval
 from odysseus.store.documents import DocumentStore
 from odysseus.store.memories import MemoryStore
 from odysseus.store.uploads import Upload, UploadStore
@@ -74,15 +74,15 @@ class Sources:
 
     async def gather(self, question: str, wish: ContextWish, uploads: Sequence[Upload], *, sees: bool) -> Given:
         """All of it, in the contract's order (chat stream, section 3)."""
-        budget = self._budget
+        no_passages: Sequence[Passage] = ()
         files, open_, read, found, known = await asyncio.gather(
-            _careful(self._files(uploads, sees=sees) if uploads else None, Given()),
-            _careful(self._document(wish.document) if wish.document else None, Given()),
-            _careful(self._library.passages(question, budget.passages) if wish.use_rag else None, ()),
-            _careful(self._web(question, wish.time_filter) if wish.use_web else None, web.Found()),
-            _careful(self._memory(question) if wish.use_memory else None, Given()),
+            _careful(uploads, lambda: self._files(uploads, sees=sees), Given()),
+            _careful(wish.document, lambda: self._document(wish.document), Given()),
+            _careful(wish.use_rag, lambda: self._passages(question), no_passages),
+            _careful(wish.use_web, lambda: self._web(question, wish.time_filter), web.Found()),
+            _careful(wish.use_memory, lambda: self._memory(question), Given()),
         )
-        return joined([files, open_, *await asyncio.to_thread(citing.given, found, read, budget.tokens), known])
+        return joined([files, open_, *await asyncio.to_thread(citing.given, found, read, self._budget.tokens), known])
 
     async def _files(self, uploads: Sequence[Upload], *, sees: bool) -> Given:
         return await attachments.given(await self._reader.read_all(uploads), sees=sees)
@@ -91,6 +91,9 @@ class Sources:
         open_ = await self._documents.get(None, document_id)
         updated = DocumentUpdated(open_.id, open_.content, open_.version, open_.title, open_.language)
         return await asyncio.to_thread(document.given, updated)
+
+    async def _passages(self, question: str) -> Sequence[Passage]:
+        return await self._library.passages(question, self._budget.passages)
 
     async def _web(self, question: str, time_filter: TimeFilter) -> web.Found:
         return await web.find(question, self._search, self._fetch, time_filter=time_filter)
@@ -103,12 +106,12 @@ def _gone(file: Mapping[str, Any]) -> Upload:
     return Upload(file["id"], file["name"], file.get("mime", ""), file.get("size", 0), "", 0.0)
 
 
-async def _careful(source: Awaitable[T] | None, nothing: T) -> T:
-    """What a source gives, and nothing when it is not wanted or fails."""
-    if source is None:
+async def _careful(wanted: object, source: Callable[[], Awaitable[T]], nothing: T) -> T:
+    """What a source gives, and nothing when it is not wanted or fails. It is asked here: a run may end before that."""
+    if not wanted:
         return nothing
     try:
-        return await source
+        return await source()
     except OdysseusError as error:
         log.warning("a source of context is left out: %s", error.message)
         return nothing
