@@ -176,8 +176,12 @@ async function showMeter() {
 }
 
 async function startSearch() {
+  let enter = false;
+  const note = (/** @type {KeyboardEvent} */ { key }) => (enter = key === "Enter");
+  searchField.addEventListener("keydown", note);
   const part = await loadPart("The search", () => import("./views/search.js"));
-  if (part) part.startSearch();
+  searchField.removeEventListener("keydown", note);
+  if (part) void part.startSearch(enter);
   else searchField.addEventListener("focus", () => void startSearch(), { once: true });
 }
 

@@ -204,11 +204,13 @@ function onResultsKey(event) {
   next.focus();
 }
 
-export async function startSearch() {
+/** @param {boolean} enter  whether Enter was pressed while this was loaded */
+export async function startSearch(enter) {
   results.before(said);
   field.addEventListener("input", onInput);
   field.addEventListener("keydown", onFieldKey);
   results.addEventListener("keydown", onResultsKey);
-  await loadStyle("search");
   if (field.value) onInput(); // written before this was loaded
+  hurried = enter;
+  await loadStyle("search");
 }
