@@ -14,6 +14,8 @@ import { deleteMessage } from "../core/turns.js";
 import { createMessage } from "./message.js";
 
 const EARLIER_AT = 240;
+/** A covered window may be given no frames though it counts as shown: then an answer is drawn so many milliseconds later. */
+const LATE_MS = 300;
 /** Characters of markup that are drawn in one go: some 20 ms of work on a small machine. */
 const AT_ONCE = 16_000;
 /** What a message's own buttons and lines weigh beside its text, in the same measure. */
@@ -31,6 +33,7 @@ let shown = null;
 /** @type {Map<string, Row<Message>>} */
 let rows = new Map();
 let frame = 0;
+let late = 0;
 /** How many of the oldest messages are not drawn yet. */
 let undrawn = 0;
 
@@ -205,10 +208,15 @@ function showTarget(chat) {
 function drawLiveSoon() {
   log.setAttribute("aria-busy", String(isLive()));
   if (frame || document.visibilityState === "hidden") return;
-  frame = requestAnimationFrame(() => {
-    frame = 0;
-    drawLive();
-  });
+  frame = requestAnimationFrame(drawLiveNow);
+  late = setTimeout(drawLiveNow, LATE_MS);
+}
+
+function drawLiveNow() {
+  cancelAnimationFrame(frame);
+  clearTimeout(late);
+  frame = 0;
+  drawLive();
 }
 
 function drawLive() {
