@@ -62,11 +62,8 @@ function verbOf(row, bare, ing, past) {
   return row.state === "failed" && !DONE_ANYWAY.has(row.tool) ? `Could not ${bare}` : past;
 }
 
-/** What a tool works on, as a name. @param {string} text */
-function oneLine(text) {
-  const line = text.replace(/\s+/g, " ").trim();
-  return line === "." ? "the folder" : line;
-}
+/** @param {string} text */
+const oneLine = (text) => text.replace(/\s+/g, " ").trim();
 
 /** The same as one piece of text, short enough to be heard. @param {ToolRow} row */
 export function spoken(row) {

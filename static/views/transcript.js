@@ -36,6 +36,7 @@ let frame = 0;
 let late = 0;
 /** How many of the oldest messages are not drawn yet. */
 let undrawn = 0;
+let more = 0;
 
 const keeper = new ScrollKeeper(area, byId("thread", HTMLElement), (following) => {
   latest.hidden = following;
@@ -149,9 +150,15 @@ function drawMessages() {
   if (first && drawn[0] && rows.get(drawn[0].key)?.node !== first) keeper.keepPlace(place);
   else place();
   if (opened) keeper.toEnd();
+  afterDrawing(chat);
+}
+
+/** @param {Chat} chat */
+function afterDrawing(chat) {
   showTarget(chat);
   settleSoon();
-  if (undrawn) setTimeout(drawMore);
+  clearTimeout(more);
+  if (undrawn) more = setTimeout(drawMore);
 }
 
 /** The next of what is not drawn yet, unless something else has drawn it meanwhile. What is drawn is left alone. */
@@ -169,9 +176,7 @@ function drawMore() {
     }
     drawSurroundings(chat);
   });
-  showTarget(chat);
-  settleSoon();
-  if (undrawn) setTimeout(drawMore);
+  afterDrawing(chat);
 }
 
 /** @param {Chat} chat */
