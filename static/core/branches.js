@@ -50,12 +50,11 @@ export async function branchOff({ id }) {
   const { session } = state.chat;
   if (!session || id === null || copying) return false;
   copying = true;
-  const copied = await attempt(async () => {
+  const copied = attempt(async () => {
     const { id: copy } = await api.fork(session, id);
     location.hash = addressOf(copy);
   });
-  copying = false;
-  return copied;
+  return copied.finally(() => (copying = false));
 }
 
 /** The address names a message that a search found: it may not be shown from now on. @param {Chat} chat */

@@ -48,7 +48,8 @@ function button(source, onToggle) {
  * @param {() => void} draw
  */
 export function keepFocus(node, draw) {
-  const at = node.contains(document.activeElement) ? [...node.querySelectorAll(BUTTONS)].findIndex((one) => one === document.activeElement) : -1;
+  if (!node.contains(document.activeElement)) return draw();
+  const at = [...node.querySelectorAll(BUTTONS)].findIndex((one) => one === document.activeElement);
   draw();
   const again = node.querySelectorAll(BUTTONS)[at];
   if (again instanceof HTMLElement) again.focus({ preventScroll: true });
