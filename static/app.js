@@ -3,7 +3,7 @@
 import { openChat, syncChat } from "./core/chat.js";
 import { readChoice } from "./core/choice.js";
 import { byId, isMac } from "./core/dom.js";
-import { loadPart, loadStyle } from "./core/lazy.js";
+import { loadPart, loadStyle, once } from "./core/lazy.js";
 import { currentEndpoint, joinInstall, refreshModels, watchInstall } from "./core/models.js";
 import { hearQueues, readQueue } from "./core/queue.js";
 import { keepPage, startPresence } from "./core/presence.js";
@@ -40,9 +40,6 @@ let hiding = 0;
 let looking = 0;
 /** The last key for the commands while they are loaded. @type {KeyboardEvent | null} */
 let pressed = null;
-let queueShown = false;
-let missingShown = false;
-let meterShown = false;
 
 /** What stands in the chat's place: the comparison, which is loaded when it is first opened. @param {string} id */
 async function openCompare(id) {
@@ -144,35 +141,38 @@ async function startNotices() {
   (await loadPart("The notices", () => import("./core/notify.js")))?.startNotify();
 }
 
+const startQueue = once(
+  () => loadPart("The list of what waits", () => Promise.all([import("./core/queueing.js"), import("./views/queue.js")])),
+  ([sender, view]) => {
+    sender.startQueues();
+    return view.showQueue(rewrite);
+  },
+);
+
 /** What waits to be sent is looked after from the first message on. */
-async function showQueue() {
-  if (queueShown || !readQueue(state.chat.session).length) return;
-  queueShown = true;
-  const parts = await loadPart("The list of what waits", () => Promise.all([import("./core/queueing.js"), import("./views/queue.js")]));
-  queueShown = parts !== null;
-  if (!parts) return;
-  const [sender, view] = parts;
-  sender.startQueues();
-  await view.showQueue(rewrite);
+function showQueue() {
+  if (readQueue(state.chat.session).length) void startQueue();
 }
+
+const startMissing = once(
+  () => loadPart("The notice on the embedded model", () => import("./views/missing.js")),
+  (part) => part.startMissing(openEndpoints),
+);
 
 /** The embedded model that is not there, or is being fetched, is a view for few. */
-async function showMissing() {
+function showMissing() {
   const { kind, state: its } = currentEndpoint() ?? {};
-  if (missingShown || (state.install.state !== "running" && (kind !== "local" || its !== "missing"))) return;
-  missingShown = true;
-  const part = await loadPart("The notice on the embedded model", () => import("./views/missing.js"));
-  missingShown = part !== null;
-  part?.startMissing(openEndpoints);
+  if (state.install.state === "running" || (kind === "local" && its === "missing")) void startMissing();
 }
 
+const startMeter = once(
+  () => loadPart("How full the window is", () => import("./views/meter.js")),
+  (part) => part.startMeter(() => void openSeen()),
+);
+
 /** How full the window is shows as soon as there is something in it. */
-async function showMeter() {
-  if (meterShown || !state.chat.session || !state.chat.messages.length) return;
-  meterShown = true;
-  const part = await loadPart("How full the window is", () => import("./views/meter.js"));
-  meterShown = part !== null;
-  await part?.startMeter(() => void openSeen());
+function showMeter() {
+  if (state.chat.session && state.chat.messages.length) void startMeter();
 }
 
 async function startSearch() {
@@ -223,9 +223,9 @@ startPresence(onBack);
 addEventListener("load", keepPage);
 hearQueues();
 watch(["sessions"], hearEnd);
-watch(["chat", "queue"], () => void showQueue());
-watch(["models", "install", "chat", "sessions", "choice"], () => void showMissing());
-watch(["chat"], () => void showMeter());
+watch(["chat", "queue"], showQueue);
+watch(["models", "install", "chat", "sessions", "choice"], showMissing);
+watch(["chat"], showMeter);
 watch(["chat"], () => (seenButton.hidden = !state.chat.session));
 seenButton.addEventListener("click", () => void openSeen());
 byId("research-open", HTMLButtonElement).addEventListener("click", () => void openResearch());

@@ -30,6 +30,24 @@ function append(name) {
 }
 
 /**
+ * What loads a part and starts it, once. When the part cannot be had, the next wish tries again.
+ *
+ * @template T
+ * @param {() => Promise<T | null>} load
+ * @param {(part: T) => unknown} start
+ */
+export function once(load, start) {
+  let begun = false;
+  return async () => {
+    if (begun) return;
+    begun = true;
+    const part = await load();
+    begun = part !== null;
+    if (part) await start(part);
+  };
+}
+
+/**
  * Load a part of the page. When it cannot be had, that is said, and the next wish tries again.
  *
  * @template T
