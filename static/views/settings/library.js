@@ -5,7 +5,7 @@
 import * as api from "../../core/api.js";
 import { h, setText, smallButton as small } from "../../core/dom.js";
 import { addSource, library, refreshSource, removeSource, searchLibrary } from "../../core/settings.js";
-import { attempt, confirmed, createSaid, field, many, point } from "./parts.js";
+import { attempt, confirmed, createPointer, createSaid, field, many } from "./parts.js";
 
 const WORDS = "Files and folders that answers can draw on. They stay where they are; passages that have to do with a message go to the model with it.";
 
@@ -21,7 +21,7 @@ export function draw(root, [wanted, file]) {
   const mode = h("p", { class: "quiet", role: "status" });
   const list = h("ul", { class: "setting-rows" });
   const bad = (/** @type {string} */ why) => say(why, "bad");
-  let first = true;
+  const point = createPointer("data-source", wanted, () => bad("This is not in the library any more."));
   const watcher = createWatcher(() => void refresh(), (now) => progress(list, now));
 
   const refresh = () =>
@@ -29,12 +29,7 @@ export function draw(root, [wanted, file]) {
       const found = await library();
       setText(mode, summary(found));
       list.replaceChildren(...found.items.map((entry) => row(entry, act, entry.id === wanted && entry.kind === "folder" ? file : "")));
-      if (wanted) {
-        const its = list.querySelector(`[data-source="${CSS.escape(wanted)}"]`);
-        point(its instanceof HTMLElement ? its : null, first);
-        if (first && !its) say("This is not in the library any more.", "bad");
-        first = false;
-      }
+      point(list);
       if (found.items.some(({ state }) => state === "waiting" || state === "indexing")) watcher.start();
     }, bad);
   /** @param {() => Promise<unknown>} action */

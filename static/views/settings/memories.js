@@ -4,7 +4,7 @@
 
 import { h, smallButton as small } from "../../core/dom.js";
 import { addMemory, changeMemory, deleteMemory, memories } from "../../core/settings.js";
-import { attempt, confirmed, createSaid, field, point } from "./parts.js";
+import { attempt, confirmed, createPointer, createSaid, field } from "./parts.js";
 
 const WAIT_MS = 150;
 const LONGEST = 1000;
@@ -18,7 +18,7 @@ export function draw(root, [wanted]) {
   const search = h("input", { type: "search", class: "field", placeholder: "Search memories", "aria-label": "Search memories", autocomplete: "off" });
   let asked = new AbortController();
   let timer = 0;
-  let first = true;
+  const point = createPointer("data-memory", wanted, () => say("This memory is not there any more.", "bad"));
 
   const refresh = async () => {
     asked.abort();
@@ -30,11 +30,7 @@ export function draw(root, [wanted]) {
       proposed.replaceChildren(...(waiting.length ? [h("h4", {}, "Proposed"), h("p", { class: "quiet" }, "Used for nothing until you keep them."), rows(waiting, proposal)] : []));
       const none = search.value.trim() ? "No memory has these words." : "Nothing is remembered yet.";
       kept.replaceChildren(h("h4", {}, "Kept"), others.length ? rows(others, row) : h("p", { class: "quiet" }, none));
-      if (!wanted) return;
-      const its = root.querySelector(`[data-memory="${CSS.escape(wanted)}"]`);
-      point(its instanceof HTMLElement ? its : null, first);
-      if (first && !its) say("This memory is not there any more.", "bad");
-      first = false;
+      point(root);
     } catch (error) {
       if (!signal.aborted) await attempt(() => Promise.reject(error), (why) => say(why, "bad"));
     }

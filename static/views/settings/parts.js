@@ -93,17 +93,26 @@ export function confirmed(text, sure, act) {
 }
 
 /**
- * Mark the row that somebody was led to, and bring it into sight, the first time with the focus.
+ * What marks the row that somebody was led to each time the rows are drawn, and the first time brings it into sight with the focus.
  *
- * @param {HTMLElement | null | undefined} row
- * @param {boolean} first
+ * @param {string} attribute  where a row has its name
+ * @param {string | undefined} wanted  without one nothing happens
+ * @param {() => void} onMissing  there is no such row
  */
-export function point(row, first) {
-  row?.setAttribute("aria-current", "true");
-  if (!row || !first) return;
-  row.tabIndex = -1;
-  row.focus({ preventScroll: true });
-  row.scrollIntoView({ block: "center" });
+export function createPointer(attribute, wanted, onMissing) {
+  let first = true;
+  return (/** @type {HTMLElement} */ root) => {
+    if (!wanted) return;
+    const row = root.querySelector(`[${attribute}="${CSS.escape(wanted)}"]`);
+    row?.setAttribute("aria-current", "true");
+    if (first && !row) onMissing();
+    if (first && row instanceof HTMLElement) {
+      row.tabIndex = -1;
+      row.focus({ preventScroll: true });
+      row.scrollIntoView({ block: "center" });
+    }
+    first = false;
+  };
 }
 
 /** How many, in words: `1 file`, `3 files`. @type {(number: number, one: string, many?: string) => string} */
