@@ -94,8 +94,9 @@ class SessionStore:
         where = f"s.agent = '' AND s.archived = ? AND s.id NOT IN {PANES}"
         parameters: list[Any] = [int(archived)]
         if query.strip():
-            named, names = holds(words_of(query), "plain(s.name)")
-            clause, found = match_clause(words_of(query))
+            words = words_of(query)
+            named, names = holds(words, "plain(s.name)")
+            clause, found = match_clause(words)
             where += f" AND ({named} OR s.id IN (SELECT m.session_id FROM messages m WHERE {clause}))"
             parameters += [*names, *found]
         return await self._listed(where, parameters)

@@ -29,13 +29,14 @@ Items = Sequence[Mapping[str, Any]]
 async def everything(request: web.Request) -> web.StreamResponse:
     """GET /api/search/all"""
     query = clean_text(request.query.get("q", ""))
+    has_words = bool(words_of(query))
     group = request.query.get("group", "")
     if group and group not in GROUPS:
         raise BadRequest(f"`group` must be one of {', '.join(GROUPS)}.")
     limit = MANY if group else FEW
     found = {}
     for name, search in GROUPS.items():
-        wanted = words_of(query) and group in ("", name)
+        wanted = has_words and group in ("", name)
         items = await search(services(request), query, limit + 1) if wanted else []
         found[name] = {"items": items[:limit], "more": len(items) > limit}
     return json_answer(found)
