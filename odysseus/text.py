@@ -1,4 +1,4 @@
-"""Text as SQLite and UTF-8 can hold it, applied once, where text enters the program; and as searches compare it."""
+"""Text as SQLite and UTF-8 can hold it, applied once where it enters the program; as searches compare it; cut short."""
 
 from __future__ import annotations
 
@@ -17,6 +17,11 @@ def clean_text(text: str) -> str:
         return text
     joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return joined.replace("\x00", "�")
+
+
+def clipped(text: str, limit: int) -> str:
+    """At most `limit` characters of a text; an ellipsis is the last of them where there are more."""
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 def unaccented(text: str) -> str:

@@ -17,6 +17,7 @@ from odysseus.context.cutting import beginning, shares
 from odysseus.context.given import Given, as_data
 from odysseus.errors import OdysseusError
 from odysseus.events import WebSourcesUsed
+from odysseus.text import clipped
 
 TimeFilter = Literal["", "day", "week", "month", "year"]
 
@@ -231,8 +232,7 @@ def _domain(url: str) -> str:
 
 def _line(text: str, limit: int) -> str:
     """Text on one line, cut."""
-    flat = " ".join(text.split())
-    return flat if len(flat) <= limit else f"{flat[: limit - 1]}…"
+    return clipped(" ".join(text.split()), limit)
 
 
 def _words(error: OdysseusError | OSError) -> str:

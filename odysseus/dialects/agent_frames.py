@@ -37,6 +37,7 @@ from odysseus.events import (
     WebSourcesUsed,
     WorkspaceRejected,
 )
+from odysseus.text import clipped
 
 COMMAND_LIMIT = 240
 
@@ -51,7 +52,7 @@ def shown_command(command: str) -> str:
     """The first line of a command, at most 240 characters, for display."""
     lines = [line.strip() for line in command.splitlines() if line.strip()]
     shown = f"{lines[0]} …" if len(lines) > 1 else "".join(lines)
-    return shown if len(shown) <= COMMAND_LIMIT else shown[: COMMAND_LIMIT - 1] + "…"
+    return clipped(shown, COMMAND_LIMIT)
 
 
 def _slots(event: Any) -> Mapping[str, Any]:

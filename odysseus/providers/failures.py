@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from odysseus.errors import ProviderError
-from odysseus.text import clean_text
+from odysseus.text import clean_text, clipped
 
 MAX_MESSAGE = 300
 _LOOKED_AT = 4000  # characters
@@ -56,7 +56,9 @@ def status_error(
     if _MARKUP.match(text):
         return StatusError(f"HTTP {status} with an HTML page", status=status, body=body, retry_after=retry_after)
     words = clean_message(_words_of(body, text), secrets) or _phrase(status)
-    return StatusError(_cut(f"HTTP {status}: {words}"), status=status, body=body, retry_after=retry_after)
+    return StatusError(
+        clipped(f"HTTP {status}: {words}", MAX_MESSAGE), status=status, body=body, retry_after=retry_after
+    )
 
 
 def retry_seconds(value: str | None, now: float) -> float | None:
@@ -115,7 +117,7 @@ def clean_message(text: str, secrets: Iterable[str] = ()) -> str:
         return "The endpoint failed inside."
     for pattern, word in _SECRETS:
         text = pattern.sub(word, text)
-    return _cut(" ".join(clean_text(text).split()))
+    return clipped(" ".join(clean_text(text).split()), MAX_MESSAGE)
 
 
 def _words_of(body: bytes, text: str) -> str:
@@ -148,7 +150,3 @@ def _phrase(status: int) -> str:
         return HTTPStatus(status).phrase
     except ValueError:
         return "no message"
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= MAX_MESSAGE else text[: MAX_MESSAGE - 1] + "…"

@@ -18,6 +18,7 @@ from odysseus.errors import ProviderError
 from odysseus.events import ContextTrimmed, FellBack, ReasoningDelta, Retrying, TextDelta, UsageReport
 from odysseus.providers.base import ChatRequest, Chunk, Provider, ToolCall, ToolCallFragment
 from odysseus.providers.pricing import cost_of
+from odysseus.text import clipped
 
 FALLBACK_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504, 507, 508, 529})
 RETRIES = 2
@@ -201,7 +202,7 @@ def pause_before(attempt: int, error: ProviderError) -> float | None:
 def reason_of(error: ProviderError) -> str:
     """Like `HTTP 503: text`, at most 200 characters."""
     text = error.message if error.message.startswith("HTTP ") else f"HTTP {error.status}: {error.message}"
-    return text if len(text) <= REASON_LIMIT else text[: REASON_LIMIT - 1] + "…"
+    return clipped(text, REASON_LIMIT)
 
 
 def _priced(batch: Sequence[Chunk], candidate: Candidate) -> Sequence[Chunk]:

@@ -12,6 +12,7 @@ from odysseus.context.web import addresses_in
 from odysseus.errors import OdysseusError
 from odysseus.research.hands import FETCHES, TIME_IS_UP, Hands, side_by_side
 from odysseus.research.values import Page, Source
+from odysseus.text import clipped
 
 TEXT_LIMIT = 200_000
 """Characters that are kept of a page."""
@@ -121,8 +122,7 @@ def _in_turns(found: Sequence[Sequence[tuple[str, str, str]]]) -> list[tuple[str
 
 
 def _line(text: str) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= LINE_LIMIT else f"{flat[: LINE_LIMIT - 1]}…"
+    return clipped(" ".join(text.split()), LINE_LIMIT)
 
 
 def _words(error: OdysseusError | OSError) -> str:

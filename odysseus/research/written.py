@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from odysseus.research.claims import cited
 from odysseus.research.values import Disagreement, Finding, Report, Source
+from odysseus.text import clipped
 
 TITLE_LIMIT = 120
 _MARKUP = re.compile(r"([\\`*_\[\]<>#|~!$&])")
@@ -36,8 +37,7 @@ def link(source: Source) -> str:
 
 
 def _title(report: Report) -> str:
-    question = " ".join(report.question.split())
-    return question if len(question) <= TITLE_LIMIT else f"{question[: TITLE_LIMIT - 1]}…"
+    return clipped(" ".join(report.question.split()), TITLE_LIMIT)
 
 
 def _parts(report: Report, findings: Sequence[Finding], *, last: bool) -> Iterator[str]:

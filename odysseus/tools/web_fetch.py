@@ -10,6 +10,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from odysseus.config import WebConfig
+from odysseus.text import clipped
 from odysseus.tools.addresses import PublicResolver
 from odysseus.tools.base import Arguments, Tool, ToolContext, ToolError, ToolResult, make_tool, one_line
 from odysseus.tools.cited import Row
@@ -75,8 +76,7 @@ def fetch_tools(config: WebConfig, make_resolver: MakeResolver = PublicResolver)
 
 def _short(text: str, limit: int) -> str:
     """The beginning of a text, on one line."""
-    flat = one_line(text[: 2 * limit])
-    return flat if len(flat) <= limit else f"{flat[: limit - 1]}…"
+    return clipped(one_line(text[: 2 * limit]), limit)
 
 
 def _show(page: Page, source: Row, offset: int) -> str:

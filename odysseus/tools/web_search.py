@@ -20,7 +20,7 @@ from msgspec import Meta
 from yarl import URL
 
 from odysseus.config import WebConfig
-from odysseus.text import clean_text
+from odysseus.text import clean_text, clipped
 from odysseus.tools.base import Arguments, Tool, ToolContext, ToolError, ToolResult, make_tool, one_line
 from odysseus.tools.cited import Row
 from odysseus.tools.web_client import USER_AGENT, open_session, read_body
@@ -203,8 +203,7 @@ def _result(row: Mapping[str, Any], title: str, url: str, snippet: str) -> Searc
 
 def _plain(value: Any, limit: int) -> str:
     """Text of one line, without the marks that services put around what was found."""
-    text = one_line(clean_text(html.unescape(_TAG.sub("", str(value or "")))))
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    return clipped(one_line(clean_text(html.unescape(_TAG.sub("", str(value or ""))))), limit)
 
 
 def _clean(found: Iterable[SearchResult]) -> list[SearchResult]:
