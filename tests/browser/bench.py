@@ -95,6 +95,17 @@ class Program:
             await self.process.communicate()
 
 
+@asynccontextmanager
+async def launched(folder: Path, config: str) -> AsyncIterator[Program]:
+    """`server.py` with these settings, stopped at the end."""
+    running = Program(folder, config)
+    await running.start()
+    try:
+        yield running
+    finally:
+        await running.stop()
+
+
 def config_for(upstream: Upstream, *, extra: str = "") -> str:
     """Settings with the scripted upstream as the endpoint of new sessions, and more tables in `extra`."""
     endpoint = f'[[endpoints]]\nid = "up"\nkind = "openai"\nlabel = "Upstream"\nbase_url = "{upstream.base_url}"\n'

@@ -10,7 +10,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, async_playwright
 from upstream import Upstream
 
-from browser.bench import Program, Seat, chromium, config_for, launch, seated
+from browser.bench import Program, Seat, chromium, config_for, launch, launched, seated
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
@@ -36,13 +36,17 @@ async def upstream() -> AsyncIterator[Upstream]:
         yield running
 
 
+@pytest.fixture(scope="module")
+def extra() -> str:
+    """Settings of the program beside its endpoint; a test file that needs some has a fixture of this name."""
+    return ""
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def program(upstream: Upstream, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Program]:
+async def program(upstream: Upstream, extra: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Program]:
     """`server.py` with the upstream as its endpoint."""
-    running = Program(tmp_path_factory.mktemp("program"), config_for(upstream))
-    await running.start()
-    yield running
-    await running.stop()
+    async with launched(tmp_path_factory.mktemp("program"), config_for(upstream, extra=extra)) as running:
+        yield running
 
 
 @pytest_asyncio.fixture(loop_scope="session")

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-import pytest_asyncio
 from playwright.async_api import Browser, Locator, Request, expect
 from upstream import Hang, Pause, Upstream, answer, call_chunk, calls, text_chunk
 
-from browser.bench import Program, Seat, Tab, config_for, play, seated
+from browser.bench import Program, Seat, Tab, play, seated
 from browser.test_page_looks import SMALL, fits
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
@@ -25,13 +23,10 @@ ORDER = "(node) => [...node.children].map((child) => child.className.split(' ')[
 ARABIC = "\u0645\u0631\u062d\u0628\u0627"
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def program(upstream: Upstream, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Program]:
+@pytest.fixture(scope="module")
+def extra() -> str:
     """`server.py` whose agent runs have few rounds."""
-    running = Program(tmp_path_factory.mktemp("program"), config_for(upstream, extra=LIMITS))
-    await running.start()
-    yield running
-    await running.stop()
+    return LIMITS
 
 
 async def _agent(seat: Seat, workspace: Path | None = None) -> Tab:

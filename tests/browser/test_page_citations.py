@@ -14,7 +14,7 @@ from playwright.async_api import Browser, Locator, expect
 from sites import Site, serve_site
 from upstream import DONE, Pause, Step, Upstream, calls, finish, text_chunk, usage
 
-from browser.bench import Program, Seat, Tab, config_for, play, seated
+from browser.bench import Program, Seat, Tab, play, seated
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -43,14 +43,10 @@ async def site() -> AsyncIterator[Site]:
         yield running
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def program(upstream: Upstream, site: Site, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Program]:
+@pytest.fixture(scope="module")
+def extra(site: Site) -> str:
     """`server.py` that searches the web at the site."""
-    extra = f'[web]\nsearxng_url = "{site.origin}"\nallow_hosts = ["{site.exempt}"]\n'
-    running = Program(tmp_path_factory.mktemp("program"), config_for(upstream, extra=extra))
-    await running.start()
-    yield running
-    await running.stop()
+    return f'[web]\nsearxng_url = "{site.origin}"\nallow_hosts = ["{site.exempt}"]\n'
 
 
 def cited(tab: Tab) -> Locator:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 
 import pytest
-import pytest_asyncio
 from playwright.async_api import expect
-from upstream import DONE, Hang, Step, Upstream, calls, finish, paced, text_chunk, usage
+from upstream import DONE, Hang, Step, calls, finish, paced, text_chunk, usage
 
-from browser.bench import Program, Seat, Tab, config_for
+from browser.bench import Seat, Tab
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -24,13 +23,10 @@ BROKEN = b'data: {"error": {"message": "Out of memory.", "code": 500}}\n\n'
 FIGURES = "(all) => all.map((one) => one.textContent)"
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def program(upstream: Upstream, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Program]:
+@pytest.fixture(scope="module")
+def extra() -> str:
     """`server.py` that knows what its model costs."""
-    running = Program(tmp_path_factory.mktemp("program"), config_for(upstream, extra=PRICES))
-    await running.start()
-    yield running
-    await running.stop()
+    return PRICES
 
 
 async def _newest(tab: Tab, pattern: str) -> None:

@@ -6,19 +6,18 @@ import asyncio
 import base64
 import io
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-import pytest_asyncio
 from PIL import Image
 from playwright.async_api import Browser, expect
 from serving import Frame
 from test_docs_stream import FRAMES
 from upstream import DONE, Hang, Pause, Upstream, answer, calls, finish, reasoning_chunk, text_chunk, usage
 
-from browser.bench import Program, Seat, Tab, config_for, seated
+from browser.bench import Program, Seat, Tab, seated
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -59,14 +58,10 @@ QUESTION = {"question": "Which colour?", "options": [{"label": "Red"}, {"label":
 LOOKS = {1280: {"width": 1280, "height": 800}, 390: {"width": 390, "height": 844}}
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def program(upstream: Upstream, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Program]:
+@pytest.fixture(scope="module")
+def extra() -> str:
     """`server.py` whose agent can make pictures, and has few rounds."""
-    extra = '[agent]\nmax_rounds = 4\n[images]\nendpoint = "up"\nmodel = "painter"\n'
-    running = Program(tmp_path_factory.mktemp("program"), config_for(upstream, extra=extra))
-    await running.start()
-    yield running
-    await running.stop()
+    return '[agent]\nmax_rounds = 4\n[images]\nendpoint = "up"\nmodel = "painter"\n'
 
 
 def _event(frame: Frame) -> dict[str, str]:

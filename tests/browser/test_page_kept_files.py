@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-import pytest_asyncio
 from playwright.async_api import expect
-from upstream import Upstream
 
-from browser.bench import Program, Seat, Tab, config_for
+from browser.bench import Seat, Tab
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def program(upstream: Upstream, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Program]:
+@pytest.fixture(scope="module")
+def extra() -> str:
     """`server.py` that takes files up to 1.5 MB."""
-    extra = "[uploads]\nmax_file_bytes = 1_500_000\n"
-    running = Program(tmp_path_factory.mktemp("program"), config_for(upstream, extra=extra))
-    await running.start()
-    yield running
-    await running.stop()
+    return "[uploads]\nmax_file_bytes = 1_500_000\n"
 
 
 async def attach(tab: Tab, name: str, data: bytes) -> None:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-import pytest_asyncio
 from playwright.async_api import Browser, Locator, expect
 from upstream import DONE, Pause, Upstream, calls, finish, text_chunk, usage
 
-from browser.bench import Program, Seat, Tab, config_for, seated
+from browser.bench import Program, Seat, Tab, seated
 from browser.test_page_looks import SMALL, fits
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
@@ -26,15 +24,11 @@ REMEMBER = """(text) => fetch("/api/memories", { method: "POST", headers: { "Con
 ROWS = "(all) => all.map((row) => [row.cells[0].textContent, Number(row.cells[1].textContent.replaceAll(',', ''))])"
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def program(upstream: Upstream, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Program]:
+@pytest.fixture(scope="module")
+def extra(upstream: Upstream) -> str:
     """`server.py` with a second endpoint, whose window is large."""
     large = f'[[endpoints]]\nid = "large"\nkind = "openai"\nbase_url = "{upstream.base_url}"\n'
-    extra = f'{large}label = "Large"\ncontext_length = {LARGE}\nmodels = ["fake-model"]\n'
-    running = Program(tmp_path_factory.mktemp("program"), config_for(upstream, extra=extra))
-    await running.start()
-    yield running
-    await running.stop()
+    return f'{large}label = "Large"\ncontext_length = {LARGE}\nmodels = ["fake-model"]\n'
 
 
 def _meter(tab: Tab) -> Locator:

@@ -12,7 +12,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, Locator, expect
 from upstream import DONE, Hang, Pause, Upstream, answer, calls, finish, paced, text_chunk, usage
 
-from browser.bench import Program, Seat, Tab, config_for, seated
+from browser.bench import Program, Seat, Tab, config_for, launched, seated
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -43,24 +43,19 @@ CALL = ("calculate", {"expression": "6*7"})
 Played = Callable[[Tab, Upstream, Path], Awaitable[None]]
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def program(upstream: Upstream, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Program]:
+@pytest.fixture(scope="module")
+def extra(upstream: Upstream) -> str:
     """`server.py` with low limits, and with an endpoint whose window is small."""
     small = f'{SMALL}base_url = "{upstream.base_url}"\n'
-    running = Program(tmp_path_factory.mktemp("program"), config_for(upstream, extra=small + LIMITS))
-    await running.start()
-    yield running
-    await running.stop()
+    return small + LIMITS
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def hasty(upstream: Upstream, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Program]:
     """`server.py` that waits for a model one second, and two for an answer."""
     limits = "[server]\nidle_seconds = 1.0\nmax_wall_seconds = 2.0\n"
-    running = Program(tmp_path_factory.mktemp("hasty"), config_for(upstream, extra=limits))
-    await running.start()
-    yield running
-    await running.stop()
+    async with launched(tmp_path_factory.mktemp("hasty"), config_for(upstream, extra=limits)) as running:
+        yield running
 
 
 def _line(tab: Tab) -> Locator:

@@ -10,7 +10,7 @@ import pytest_asyncio
 from little_web import FACTS, QUESTION, LittleWeb, Researcher, little_web, settings
 from playwright.async_api import expect
 
-from browser.bench import Program, Seat
+from browser.bench import Program, Seat, launched
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 LONG = 30_000
@@ -33,10 +33,8 @@ async def program(
     upstream: Researcher, pages: LittleWeb, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Program]:
     """`server.py` with the little web."""
-    running = Program(tmp_path_factory.mktemp("program"), settings(pages, upstream, pages=16))
-    await running.start()
-    yield running
-    await running.stop()
+    async with launched(tmp_path_factory.mktemp("program"), settings(pages, upstream, pages=16)) as running:
+        yield running
 
 
 async def test_a_question_is_researched_in_a_chat(seat: Seat, upstream: Researcher) -> None:
